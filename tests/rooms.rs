@@ -117,8 +117,8 @@ fn edges(folder: &str) -> BTreeMap<String, BTreeMap<String, String>> {
         let room = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_string();
         let text = fs::read_to_string(&file).unwrap();
         let mut rooms = BTreeSet::new();
-        // A folder's tests.rs is a module of tests.
-        if file.file_name().is_some_and(|name| name != "tests.rs") {
+        // A folder's tests.rs or tests/ is a module of tests.
+        if !inside.iter().any(|name| name == "tests.rs" || name == "tests") {
             used(&syn::parse_file(&text).unwrap().items, &mut rooms);
         }
         let used = edges.entry(room).or_default();

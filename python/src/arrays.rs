@@ -169,7 +169,7 @@ fn convert_exactly<'py>(
     let target = ConversionTarget::Scalar { format: to, rounding: Rounding::Rne, overflow: Overflow::Saturate };
     let (result, changes) = call(py, || tensor::convert(&source, 1, &target))?;
     let Tensor::Scalar(_, result) = result else { unreachable!("the target is no block format") };
-    Ok((PyArray1::from_slice(py, result.as_bytes()), changes.values - changes.exact))
+    Ok((PyArray1::from_slice(py, result.as_bytes()), changes.losses.values - changes.losses.exact))
 }
 
 /// Writes the values of codes with at most 16 bits to an array of f32, exact or to nearest.
@@ -246,7 +246,7 @@ fn quantise<'py>(
     };
     let target = target(to.0, rule, rounding, tensor_scale).map_err(|error| exception(py, &error, None))?;
     let (result, deviations) = call(py, || tensor::convert_with_seed(&source, row, &target, seed))?;
-    let sqnr = deviations.sqnr();
+    let sqnr = deviations.losses.energies.sqnr();
     Ok(match result {
         Tensor::Scalar(_, codes) => (PyArray1::from_slice(py, codes.as_bytes()), None, None, sqnr),
         Tensor::Blocks(blocks) => {

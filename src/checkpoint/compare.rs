@@ -10,7 +10,7 @@ use crate::{
     Result,
     base::{interrupt, work},
     report::three_digits,
-    tensor::{Matrices, Sharing, TensorPiece},
+    tensor::{Energies, Losses, Matrices, Sharing, TensorPiece},
 };
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
@@ -27,16 +27,12 @@ const BYTES: usize = 1 << 22;
 /// A tensor with the checkpoint that has it.
 type Side<'a> = (&'a Checkpoint, &'a CheckpointTensor);
 
-/// Differences of values.
+/// Differences of the second of two tensors from the first.
 #[derive(Debug, Clone, Copy, Default)]
 struct Differences {
-    differ: u64,
+    losses: Losses,
     /// Number of differences beyond roundings to `f32`.
     apart: u64,
-    /// Largest difference of finite values; `None` if finite values do not differ.
-    largest: Option<f64>,
-    squares: f64,
-    own_squares: f64,
     /// Values that are NaN in one alone, in the first and in the second.
     nan: [u64; 2],
     /// Values that are infinite in one alone, in the first and in the second.
@@ -127,13 +123,15 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     };
     let one = |piece, (): &mut ()| of_piece(&piece).map(|own| (own, piece.len() as u64));
     work::each(first.1.pieces(), TOGETHER, one, |(own, count)| {
-        all = all.plus(&own);
+        all.add(&own);
         done(count);
     })?;
-    (row.values, row.differ) = (Some(first.1.len() as u64), Some(all.differ));
-    row.max_difference = if all.differ == 0 { Some(0.0) } else { all.largest };
-    row.relative_rms = all.relative();
-    if all.differ == 0 {
+    (row.values, row.differ) = (Some(first.1.len() as u64), Some(all.differ()));
+    // Without finite values that differ, no difference is the largest.
+    let largest = all.losses.max_error;
+    row.max_difference = (all.differ() == 0 || largest > 0.0).then_some(largest);
+    row.relative_rms = all.losses.energies.relative_rms();
+    if all.differ() == 0 {
         row.finding = SAME_VALUES.into();
         return Ok(row);
     }
@@ -200,16 +198,18 @@ fn same_bytes((one, first): Side, (other, second): Side) -> Result<bool> {
 struct Reading2((Packing, Packing), (bool, bool));
 
 impl Differences {
-    fn plus(self, other: &Differences) -> Differences {
-        Differences {
-            differ: self.differ + other.differ,
-            apart: self.apart + other.apart,
-            largest: self.largest.into_iter().chain(other.largest).reduce(f64::max),
-            squares: self.squares + other.squares,
-            own_squares: self.own_squares + other.own_squares,
-            nan: [0, 1].map(|at| self.nan[at] + other.nan[at]),
-            infinite: [0, 1].map(|at| self.infinite[at] + other.infinite[at]),
+    fn add(&mut self, other: &Differences) {
+        self.losses.add(&other.losses);
+        self.apart += other.apart;
+        for at in [0, 1] {
+            self.nan[at] += other.nan[at];
+            self.infinite[at] += other.infinite[at];
         }
+    }
+
+    /// Number of values that differ.
+    fn differ(&self) -> u64 {
+        self.losses.values - self.losses.exact
     }
 
     /// NaNs and infinities of one alone, in words; `None` if there are none.
@@ -223,9 +223,27 @@ impl Differences {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
+    /// So many values, of which none differs yet.
+    fn of(count: usize) -> Differences {
+        let values = count as u64;
+        Differences { losses: Losses { values, exact: values, ..Losses::default() }, ..Differences::default() }
+    }
+
+    /// Adds a value that is the same in both.
+    fn add_same(&mut self, x: f64) {
+        match x.is_finite() {
+            true => self.losses.energies.signal += x * x,
+            false if x.is_nan() => self.losses.nan += 1,
+            false => self.losses.infinite += 1,
+        }
+    }
+
     /// Adds a pair of values that differ by `difference`.
-    fn add(&mut self, x: f64, y: f64, difference: f64) {
-        self.differ += 1;
+    fn add_pair(&mut self, x: f64, y: f64, difference: f64) {
+        self.losses.exact -= 1;
+        self.losses.nan += u64::from(x.is_nan());
+        self.losses.infinite += u64::from(x.is_infinite());
+        self.losses.void += u64::from(x.is_finite() && !y.is_finite());
         self.apart += u64::from(difference.abs() > ROUNDING * x.abs() || !difference.is_finite());
         self.nan[0] += u64::from(x.is_nan());
         self.nan[1] += u64::from(y.is_nan());
@@ -234,26 +252,19 @@ impl Differences {
             self.infinite[1] += u64::from(y.is_infinite());
         }
         if x.is_finite() && y.is_finite() {
-            self.largest = Some(self.largest.unwrap_or(0.0).max(difference.abs()));
-            self.squares += difference * difference;
-            self.own_squares += x * x;
+            self.losses.max_error = self.losses.max_error.max(difference.abs());
+            self.losses.energies.add(&Energies { signal: x * x, noise: difference * difference });
         }
-    }
-
-    /// Root mean square of the differences over that of the values; `None` if all values are zeros.
-    fn relative(&self) -> Option<f64> {
-        (self.own_squares > 0.0).then(|| (self.squares / self.own_squares).sqrt())
     }
 }
 
 fn differences(first: &[f64], second: &[f64]) -> Differences {
-    let mut all = Differences::default();
+    let mut all = Differences::of(first.len());
     for (x, y) in first.iter().zip(second) {
-        if x == y || x.is_nan() && y.is_nan() {
-            all.own_squares += if x.is_finite() { x * x } else { 0.0 };
-            continue;
+        match x == y || x.is_nan() && y.is_nan() {
+            true => all.add_same(*x),
+            false => all.add_pair(*x, *y, x - y),
         }
-        all.add(*x, *y, x - y);
     }
     all
 }
@@ -268,16 +279,15 @@ fn differences_of_long(
     second_rests: &[f64],
     exact: bool,
 ) -> Differences {
-    let mut all = Differences::default();
+    let mut all = Differences::of(first.len());
     for ((x, y), (x_rest, y_rest)) in first.iter().zip(second).zip(first_rests.iter().zip(second_rests)) {
-        if x == y && x_rest == y_rest {
-            all.own_squares += x * x;
-            continue;
+        match x == y && x_rest == y_rest {
+            true => all.add_same(*x),
+            false => all.add_pair(*x, *y, (x - y) + (x_rest - y_rest)),
         }
-        all.add(*x, *y, (x - y) + (x_rest - y_rest));
     }
     if exact {
-        all.apart = all.differ;
+        all.apart = all.differ();
     }
     all
 }
@@ -415,7 +425,7 @@ fn global_words(x: &Quantised, y: &Quantised) -> Option<String> {
 /// A reading of one side that brings the values much closer to those of the other, in words.
 fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Differences) -> Result<Option<String>> {
     let mut best: Option<(f64, String)> = None;
-    let usual = all.relative().unwrap_or(f64::INFINITY);
+    let usual = all.losses.energies.relative_rms().unwrap_or(f64::INFINITY);
     // The first piece tells readings apart that are wrong as a whole.
     let Some(piece) = sides.0.1.pieces().next() else { return Ok(None) };
     for (side, which) in [(&sides.0, "first"), (&sides.1, "second")] {
@@ -433,7 +443,11 @@ fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Dif
                         "first" => differences(&values(&readers.0, true)?, &values(&readers.1, false)?),
                         _ => differences(&values(&readers.0, false)?, &values(&readers.1, true)?),
                     };
-                    let error = if found.differ == 0 { 0.0 } else { found.relative().unwrap_or(f64::INFINITY) };
+                    let error = if found.differ() == 0 {
+                        0.0
+                    } else {
+                        found.losses.energies.relative_rms().unwrap_or(f64::INFINITY)
+                    };
                     if error < usual / 2.0 && error < 0.5 && best.as_ref().is_none_or(|(least, _)| error < *least) {
                         let mut words = Vec::new();
                         if packing != own.reading.packing {

@@ -178,7 +178,8 @@ impl FileConversion {
             };
             let deviations = deviations.map_err(place)?;
             // The root of the sum of squares bounds the largest magnitude.
-            unsound.add(tensor.name, deviations.special, Some(deviations.squared_value.sqrt()));
+            let losses = &deviations.losses;
+            unsound.add(tensor.name, [losses.nan, losses.infinite], Some(losses.energies.signal.sqrt()));
             rows.push(self.row(tensor, &deviations));
         }
         writer.finish()?;
@@ -321,21 +322,22 @@ impl FileConversion {
         entries.into_iter().map(|(key, value)| (format!("tcnum.{key}"), value)).collect()
     }
 
-    fn row(&self, tensor: &SourceTensor, d: &Deviations) -> ArrayRow {
+    fn row(&self, tensor: &SourceTensor, deviations: &Deviations) -> ArrayRow {
+        let losses = &deviations.losses;
         let blocks = self.to.block().map(|block| tensor.blocks(block) as u64);
         ArrayRow {
             array: tensor.name.to_string(),
             shape: tensor.shape.clone(),
             from: tensor.format_name(),
-            values: d.values,
+            values: losses.values,
             blocks,
-            exact: d.exact,
-            too_large: d.too_large,
-            to_zero: d.to_zero,
-            nan: d.nan,
-            max_error: (d.finite > 0).then_some(d.max_error),
-            mean_error: d.mean_error(),
-            relative_rms: d.relative_rms(),
+            exact: losses.exact,
+            too_large: losses.saturated,
+            to_zero: losses.to_zero,
+            nan: deviations.nan_results,
+            max_error: losses.largest_error(),
+            mean_error: deviations.mean_error(),
+            relative_rms: losses.energies.relative_rms(),
         }
     }
 

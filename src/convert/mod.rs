@@ -1,4 +1,4 @@
-//! Conversion of single values, of blocks, and of files of arrays: reports on what the tensor engine does.
+//! Reports on the conversion of single values, of blocks, and of files of arrays.
 
 mod block;
 mod file;

@@ -220,7 +220,7 @@ fn sum<R: Send>(
     let mut all = Deviations::default();
     let one = |piece, memory: &mut Vec<u8>| work(&piece, memory).map(|own| (piece, own));
     work::each(pieces.iter(), pieces.together, one, |(piece, (own, rest))| {
-        all = own.iter().fold(all, |all, part| all.plus(part));
+        own.iter().for_each(|part| all.add(part));
         take(&piece, rest);
         done(piece.len() as u64);
     })?;

@@ -177,18 +177,18 @@ fn codes(
     }
     let target = ConversionTarget::Scalar { format: wanted, rounding: Rounding::Rne, overflow: Overflow::Saturate };
     let (converted, changes) = convert(&Tensor::Scalar(own, given), 1, &target)?;
-    let changed = changes.values - changes.exact;
+    let changed = changes.losses.values - changes.losses.exact;
     let Tensor::Scalar(_, codes) = converted else { unreachable!("the target is no block format") };
     match (changed, conversion) {
         (0, _) => Ok((codes, wanted, None)),
         (_, Conversion::Exact | Conversion::Keep) => Err(Error::request(format!(
             "{changed} of {} values of {own} are not in {wanted}; use --quantise to round them",
-            changes.values
+            changes.losses.values
         ))),
         (_, Conversion::Quantise) => Ok((
             codes,
             wanted,
-            Some(format!("{changed} of {} values of {own} were rounded to {wanted}.", changes.values)),
+            Some(format!("{changed} of {} values of {own} were rounded to {wanted}.", changes.losses.values)),
         )),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Quantisation,
-    losses::{Losses, WORST, WorstRun},
+    losses::{WORST, WorstRun},
     table::{self, QuantisationRow, TensorQuantisationRow, WorstRunRow},
     tensor::TensorLosses,
     view::TensorRows,
@@ -45,8 +45,8 @@ impl FileLosses {
         self.all.resize_with(how.targets.len(), TensorLosses::default);
         self.worst.resize_with(how.targets.len(), Vec::new);
         let is_sound = found.first().is_none_or(|own| {
-            let Losses { nan, infinite, largest, .. } = own.losses;
-            !self.unsound.add(&array.name, [nan, infinite], Some(largest.into()))
+            let losses = &own.losses.losses;
+            !self.unsound.add(&array.name, [losses.nan, losses.infinite], Some(own.losses.largest.into()))
         });
         if is_sound {
             self.sound = (self.sound.0 + 1, self.sound.1 + array.len() as u64);
@@ -69,7 +69,7 @@ impl FileLosses {
             let all = &mut self.all[at];
             all.losses.add(&own.losses);
             if let Some(product) = own.product {
-                all.product.get_or_insert_default().add(product);
+                all.product.get_or_insert_default().add(&product);
             }
         }
         self.counted.0 += 1;

@@ -1,6 +1,9 @@
 //! Losses of quantisation: counts, energies and histograms, gathered run by run.
 
-use crate::base::vectors::vectorised;
+use crate::{
+    base::vectors::vectorised,
+    tensor::{Energies, Losses},
+};
 
 const BELOW_EXPONENT: u32 = 23;
 const INFINITY: u32 = 0x7f80_0000;
@@ -10,15 +13,6 @@ pub(super) const BINADES: usize = 256;
 pub(super) const WORST: usize = 3;
 /// Values that the vectorised loops take at a time.
 const LANES: usize = 16;
-
-/// Energies of a run: of consecutive values of a row that share a scale.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RunLosses {
-    /// The sum of the squares of the values.
-    pub(super) signal: f64,
-    /// The sum of the squares of the errors.
-    pub(super) noise: f64,
-}
 
 /// Other losses of the values of some runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -57,8 +51,8 @@ impl CodeLimits {
 }
 
 vectorised! {
-    /// The losses of the runs of `length` of the values `x`, whose results are `y`; fewer than 2^32.
-    pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[CodeLimits], runs: &mut [RunLosses]) -> RowLosses {
+    /// Computes the losses of runs of `length` values of `x` with results `y`; fewer than 2^32.
+    pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[CodeLimits], runs: &mut [Energies]) -> RowLosses {
         let mut lanes = LossLanes::default();
         let limits = &limits[..runs.len()];
         let whole = length.is_multiple_of(LANES) && x.len().is_multiple_of(LANES);
@@ -85,7 +79,7 @@ struct LossLanes {
 
 /// Losses of a run; without `REST`, its length is a multiple of the lanes and sums stay in registers.
 #[inline(always)]
-fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: CodeLimits, lanes: &mut LossLanes) -> RunLosses {
+fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: CodeLimits, lanes: &mut LossLanes) -> Energies {
     let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);
     let y = &y[..x.len()];
     let (x_lanes, y_lanes) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
@@ -100,7 +94,7 @@ fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: CodeLimits, lan
             add(x[at], y[at], limits, 0, lanes, &mut signal, &mut noise);
         }
     }
-    RunLosses { signal: total(&signal), noise: total(&noise) }
+    Energies { signal: total(&signal), noise: total(&noise) }
 }
 
 /// The sum of all lanes, by halves.
@@ -173,32 +167,16 @@ impl BinadeCounts {
     }
 }
 
-/// Losses of all values of a tensor, or of several.
+/// Losses of all values of a tensor, or of several, under one target.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Losses {
-    /// Values, NaNs and infinities included.
-    pub(super) values: u64,
-    pub(super) nan: u64,
-    pub(super) infinite: u64,
+pub(super) struct TargetLosses {
+    pub(super) losses: Losses,
     /// Largest finite magnitude of the values.
     pub(super) largest: f32,
-    /// Finite values beyond the largest number times the scale.
-    pub(super) saturated: u64,
     /// Results among the subnormal numbers.
     pub(super) subnormal: u64,
-    /// Values other than zero that became zero.
-    pub(super) to_zero: u64,
-    /// Values that did not change.
-    pub(super) exact: u64,
-    /// Finite values without a finite result: lost to a NaN or an infinity in their block, or beyond `f32`.
-    pub(super) void: u64,
-    /// The sum of the squares of the values with a finite result.
-    pub(super) signal: f64,
-    /// The sum of the squares of their errors.
-    pub(super) noise: f64,
     /// The sum of the values times their errors.
     pub(super) cross: f64,
-    pub(super) max_error: f64,
     pub(super) errors: BinadeCounts,
     pub(super) scales: BinadeCounts,
     /// Tensors with a scale of their own beside those of blocks.
@@ -207,24 +185,24 @@ pub(super) struct Losses {
     pub(super) worst: Vec<WorstRun>,
 }
 
-impl Losses {
-    /// Adds what else happened to values whose runs are added by [`Losses::add_row`].
+impl TargetLosses {
+    /// Adds the counts of values whose runs are added by [`TargetLosses::add_row`].
     pub(super) fn add_rest(&mut self, rest: &RowLosses) {
+        let losses = &mut self.losses;
         self.cross += rest.cross;
-        self.saturated += u64::from(rest.saturated);
+        losses.saturated += u64::from(rest.saturated);
         self.subnormal += u64::from(rest.subnormal);
-        self.to_zero += u64::from(rest.to_zero);
-        self.exact += u64::from(rest.exact);
-        self.void += u64::from(rest.void);
-        self.max_error = self.max_error.max(f64::from(f32::from_bits(rest.largest)));
+        losses.to_zero += u64::from(rest.to_zero);
+        losses.exact += u64::from(rest.exact);
+        losses.void += u64::from(rest.void);
+        losses.max_error = losses.max_error.max(f64::from(f32::from_bits(rest.largest)));
     }
 
     /// Adds a row of values `x`, from place `at` of its tensor on, in runs of `length`.
-    pub(super) fn add_row(&mut self, x: &[f32], y: &[f32], at: u64, length: usize, runs: &[RunLosses]) {
-        self.values += x.len() as u64;
+    pub(super) fn add_row(&mut self, x: &[f32], y: &[f32], at: u64, length: usize, runs: &[Energies]) {
+        self.losses.values += x.len() as u64;
         for (number, run) in runs.iter().enumerate() {
-            self.signal += run.signal;
-            self.noise += run.noise;
+            self.losses.energies.add(run);
             if run.noise > self.least_of_worst() * run.signal {
                 let range = number * length..x.len().min((number + 1) * length);
                 let finite = x[range].iter().map(|value| value.abs()).filter(|size| size.is_finite());
@@ -248,21 +226,12 @@ impl Losses {
         self.worst.truncate(WORST);
     }
 
-    /// Adds what happened to values that come after these.
-    pub(super) fn add(&mut self, other: &Losses) {
-        self.values += other.values;
-        self.nan += other.nan;
-        self.infinite += other.infinite;
+    /// Adds the losses of values that come after these.
+    pub(super) fn add(&mut self, other: &TargetLosses) {
+        self.losses.add(&other.losses);
         self.largest = self.largest.max(other.largest);
-        self.saturated += other.saturated;
         self.subnormal += other.subnormal;
-        self.to_zero += other.to_zero;
-        self.exact += other.exact;
-        self.void += other.void;
-        self.signal += other.signal;
-        self.noise += other.noise;
         self.cross += other.cross;
-        self.max_error = self.max_error.max(other.max_error);
         self.errors.add(&other.errors);
         self.scales.add(&other.scales);
         self.tensor_scales += other.tensor_scales;
@@ -273,30 +242,12 @@ impl Losses {
         self.scales.0[binade(scale)] += 1;
     }
 
-    /// Values with a finite result, which sums and errors are about.
-    pub(super) fn finite(&self) -> u64 {
-        self.values - self.nan - self.infinite - self.void
-    }
-
-    /// Energy of values over energy of errors, in dB: infinite without errors, `None` for zeros alone.
-    pub(super) fn sqnr(&self) -> Option<f64> {
-        (self.signal > 0.0).then(|| decibels(self.noise / self.signal))
-    }
-
-    pub(super) fn rms_error(&self) -> Option<f64> {
-        (self.finite() > 0).then(|| (self.noise / self.finite() as f64).sqrt())
-    }
-
     /// The cosine of the angle between the values and the results.
     pub(super) fn cosine(&self) -> Option<f64> {
-        let result = self.signal + 2.0 * self.cross + self.noise;
-        (self.signal > 0.0 && result > 0.0).then(|| (self.signal + self.cross) / (self.signal * result).sqrt())
+        let Energies { signal, noise } = self.losses.energies;
+        let result = signal + 2.0 * self.cross + noise;
+        (signal > 0.0 && result > 0.0).then(|| (signal + self.cross) / (signal * result).sqrt())
     }
-}
-
-/// A ratio of noise to signal as decibels of signal over noise.
-pub(super) fn decibels(ratio: f64) -> f64 {
-    -10.0 * ratio.log10()
 }
 
 fn binade(value: f32) -> usize {
@@ -371,7 +322,7 @@ mod tests {
         }
         for vectors in Vectors::all() {
             FORCED.set(Some(vectors));
-            let mut run = [RunLosses::default()];
+            let mut run = [Energies::default()];
             let rest = losses_of_runs(&x, &y, 35, &[LIMITS], &mut run);
             FORCED.set(None);
             let run = run[0];
@@ -389,11 +340,11 @@ mod tests {
     #[test]
     fn the_worst_runs_are_those_of_the_whole_whatever_the_order_in_which_parts_are_added() {
         let part = |ratios: &[f64]| {
-            let mut losses = Losses::default();
+            let mut losses = TargetLosses::default();
             ratios.iter().for_each(|ratio| losses.keep(WorstRun { ratio: *ratio, at: 0, largest: 1.0 }));
             losses
         };
-        let ratios = |losses: &Losses| losses.worst.iter().map(|run| run.ratio).collect::<Vec<_>>();
+        let ratios = |losses: &TargetLosses| losses.worst.iter().map(|run| run.ratio).collect::<Vec<_>>();
         let mut sum = part(&[0.1, 0.5, 0.2, 0.4]);
         assert_eq!(ratios(&sum), [0.5, 0.4, 0.2]);
         sum.add(&part(&[0.3, 0.6]));

@@ -5,7 +5,7 @@ use crate::{
     array::{ArrayFile, StreamedArray},
     base::vectors::vectorised,
     format::block::{BlockFormat, Quantizer},
-    tensor::FileContent,
+    tensor::{Energies, FileContent},
 };
 
 use super::view::TensorRows;
@@ -25,25 +25,6 @@ pub(super) struct LayerActivations {
     /// Errors of the quantised values, if they are quantised too.
     changes: Option<Vec<f32>>,
     columns: usize,
-}
-
-/// Sums over the elements of a product: squares of its values, and of the changes by quantisation.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct ProductLosses {
-    pub(super) signal: f64,
-    pub(super) noise: f64,
-}
-
-impl ProductLosses {
-    pub(super) fn add(&mut self, other: ProductLosses) {
-        self.signal += other.signal;
-        self.noise += other.noise;
-    }
-
-    /// The norm of the change over the norm of the product.
-    pub(super) fn relative(&self) -> Option<f64> {
-        (self.signal > 0.0).then(|| (self.noise / self.signal).sqrt())
-    }
 }
 
 impl Activations {
@@ -101,9 +82,9 @@ impl LayerActivations {
         Ok(LayerActivations { name: array.name.clone(), values, changes, columns: view.columns })
     }
 
-    /// The losses of the products with rows of `y`, beside those with rows of `x`.
-    pub(super) fn losses(&self, x: &[f32], y: &[f32]) -> ProductLosses {
-        let mut sum = ProductLosses::default();
+    /// Energies of the products with rows of `x`, and of their changes with rows of `y`.
+    pub(super) fn losses(&self, x: &[f32], y: &[f32]) -> Energies {
+        let mut sum = Energies::default();
         for (x, y) in x.chunks(self.columns).zip(y.chunks(self.columns)) {
             let errors: Vec<f32> = x.iter().zip(y).map(|(x, y)| y - x).collect();
             for (row, token) in self.values.chunks(self.columns).enumerate() {

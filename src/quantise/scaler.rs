@@ -1,7 +1,7 @@
 //! Quantisation of a panel of rows: the scale of each run, and the quantised values.
 
 use super::{
-    losses::{CodeLimits, RowLosses, RunLosses, losses_of_runs},
+    losses::{CodeLimits, RowLosses, losses_of_runs},
     target::RUN,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
         block::{BlockFormat, Blocks, Dequantizer, Element, Quantizer, ScaleRule, VectorQuantizer},
         slices::{self, BlockedSlice, nearest_f32},
     },
-    tensor::{FormatDecoder, FormatEncoder},
+    tensor::{Energies, FormatDecoder, FormatEncoder},
 };
 
 /// Factor on the largest number times its scale, both rounded, beyond which a value is saturated.
@@ -89,7 +89,7 @@ pub(super) struct Quantised {
     /// The scales of the blocks of the panel, each once; none of groups of rows.
     pub(super) scales: Vec<f32>,
     /// The energies of each run.
-    pub(super) runs: Vec<RunLosses>,
+    pub(super) runs: Vec<Energies>,
     /// Other losses of each row.
     pub(super) rows: Vec<RowLosses>,
 }
@@ -200,7 +200,7 @@ impl<'a> Scaler<'a> {
 
     fn with_losses(&self, panel: PanelValues, values: Vec<f32>, of_runs: &[f32], scales: Vec<f32>) -> Quantised {
         let limits: Vec<CodeLimits> = of_runs.iter().map(|scale| self.limits.under(*scale, ROUNDED)).collect();
-        let mut runs = vec![RunLosses::default(); of_runs.len()];
+        let mut runs = vec![Energies::default(); of_runs.len()];
         let per_row = panel.columns.div_ceil(self.length).max(1);
         let rows = panel.values.chunks(panel.columns.max(1)).zip(values.chunks(panel.columns.max(1)));
         let mut rest = Vec::new();

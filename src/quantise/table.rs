@@ -1,11 +1,14 @@
 //! Tables of quantisation.
 
 use super::{
-    losses::{BINADES, WorstRun, decibels},
+    losses::{BINADES, WorstRun},
     target::QuantisationTarget,
     tensor::TensorLosses,
 };
-use crate::report::{counted, three_digits};
+use crate::{
+    report::{counted, three_digits},
+    tensor::decibels,
+};
 
 /// Number of the binade whose exponent is 0.
 const BIAS: i64 = 127;
@@ -142,28 +145,28 @@ pub(super) fn answer(
 }
 
 pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> QuantisationRow {
-    let losses = &found.losses;
+    let (all, losses) = (&found.losses, &found.losses.losses);
     let share = |count: u64| (losses.values > 0).then(|| count as f64 / losses.values as f64);
-    let (error_exponents, errors) = filled(&losses.errors.0);
-    let (scale_exponents, scales) = filled(&losses.scales.0);
+    let (error_exponents, errors) = filled(&all.errors.0);
+    let (scale_exponents, scales) = filled(&all.scales.0);
     QuantisationRow {
         to: target.format_name(),
         rule: target.rule_name(),
         per: target.sharing_name(),
         values: losses.values,
-        bits: target.bits_a_value(losses.values, scales.iter().sum(), losses.tensor_scales),
-        sqnr: losses.sqnr(),
+        bits: target.bits_a_value(losses.values, scales.iter().sum(), all.tensor_scales),
+        sqnr: losses.energies.sqnr(),
         rms_error: losses.rms_error(),
-        max_error: (losses.finite() > 0).then_some(losses.max_error),
-        cosine: losses.cosine(),
+        max_error: losses.largest_error(),
+        cosine: all.cosine(),
         saturated: share(losses.saturated),
-        subnormal: share(losses.subnormal),
+        subnormal: share(all.subnormal),
         to_zero: share(losses.to_zero),
         unchanged: share(losses.exact),
         nan: Some(losses.nan).filter(|count| *count > 0),
         infinite: Some(losses.infinite).filter(|count| *count > 0),
         void: Some(losses.void).filter(|count| *count > 0),
-        product_error: found.product.and_then(|product| product.relative()),
+        product_error: found.product.and_then(|product| product.relative_rms()),
         error_exponents,
         errors,
         scale_exponents,

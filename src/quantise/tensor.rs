@@ -1,8 +1,8 @@
 //! One tensor quantised to several targets at once, panel by panel.
 
 use super::{
-    losses::Losses,
-    product::{Activations, LayerActivations, ProductLosses},
+    losses::TargetLosses,
+    product::{Activations, LayerActivations},
     scaler::{GroupScales, PanelValues, RowGroups, Scaler, block_quantizer},
     target::{QuantisationTarget, ScaleScope},
     view::{RowShape, TensorRows},
@@ -13,7 +13,7 @@ use crate::{
     base::work,
     format::{Real, Rounding, block::Quantizer, slices::largest_finite},
     inputs,
-    tensor::{Sharing, TensorPiece, common_multiple},
+    tensor::{Energies, Losses, Sharing, TensorPiece, common_multiple},
 };
 
 /// Panels that are worked on before what they gave is added up: memory is bounded by it.
@@ -39,8 +39,8 @@ pub struct Quantisation<'a> {
 /// Losses of a tensor under one target.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TensorLosses {
-    pub(super) losses: Losses,
-    pub(super) product: Option<ProductLosses>,
+    pub(super) losses: TargetLosses,
+    pub(super) product: Option<Energies>,
 }
 
 #[derive(Default)]
@@ -229,7 +229,11 @@ impl Quantisation<'_> {
             let largest = f32::from_bits(largest_finite(panel.values));
             let one = |scaler: &Scaler| -> Result<TensorLosses> {
                 let result = scaler.quantise(panel)?;
-                let mut losses = Losses { nan, infinite, largest, ..Losses::default() };
+                let mut losses = TargetLosses {
+                    losses: Losses { nan, infinite, ..Losses::default() },
+                    largest,
+                    ..TargetLosses::default()
+                };
                 let rows = panel.values.chunks(panel.columns).zip(result.values.chunks(panel.columns));
                 let per_row = panel.columns.div_ceil(scaler.length).max(1);
                 for ((row, (x, y)), runs) in (panel.first_row..).zip(rows).zip(result.runs.chunks(per_row)) {
@@ -247,7 +251,7 @@ impl Quantisation<'_> {
             for (all, part) in all.iter_mut().zip(panel) {
                 all.losses.add(&part.losses);
                 if let Some(product) = part.product {
-                    all.product.get_or_insert_default().add(product);
+                    all.product.get_or_insert_default().add(&product);
                 }
             }
         })?;

@@ -237,7 +237,8 @@ fn a_plain_format_with_scales_loses_what_its_conversion_loses() {
             };
             let quantizer = Quantizer { rule, ..Quantizer::new(shared) };
             let (_, converted) = convert(&source, shape[1], &ConversionTarget::Blocks(quantizer)).unwrap();
-            let (ours, theirs) = (row.rms_error.unwrap(), (converted.squared_error / values.len() as f64).sqrt());
+            let (ours, theirs) =
+                (row.rms_error.unwrap(), (converted.losses.energies.noise / values.len() as f64).sqrt());
             assert!((ours - theirs).abs() <= 1e-7 * theirs, "{} {rule} {per}: {ours} {theirs}", row.to);
         }
     }
@@ -277,7 +278,7 @@ fn values_under_a_scale_of_zero_are_lost_to_zero_and_not_too_large() {
     let source = Tensor::Scalar(find("f32").unwrap(), Codes::from_values(find("f32").unwrap(), &bits));
     let QuantisationTarget::Blocks { format, .. } = targets[0] else { panic!("a block format") };
     let (_, converted) = convert(&source, 64, &ConversionTarget::Blocks(Quantizer::new(format))).unwrap();
-    assert!(converted.to_zero > 900 && converted.too_large < 10, "{converted:?}");
+    assert!(converted.losses.to_zero > 900 && converted.losses.saturated < 10, "{converted:?}");
 }
 
 #[test]
@@ -295,13 +296,14 @@ fn stochastic_rounding_is_unbiased_and_each_element_has_bits_of_its_own() {
             how.tensor(view::TensorRows::new(&file, &file.arrays[0], None).unwrap()).unwrap().remove(0).losses
         };
         let found = losses(7);
-        let (mean, rms) = (found.cross / f64::from(value) / count as f64, (found.noise / count as f64).sqrt());
+        let (mean, rms) =
+            (found.cross / f64::from(value) / count as f64, (found.losses.energies.noise / count as f64).sqrt());
         assert!(rms > 0.0, "{name}: the value has no code of its own");
         assert!(mean.abs() < 5.0 * rms / (count as f64).sqrt(), "{name}: mean error {mean:e} beside {rms:e}");
         // Errors of both signs, so that the mean is not one of all alike.
-        assert!(mean.abs() < found.max_error / 50.0);
-        assert_eq!(found.noise, losses(7).noise);
-        assert_ne!(found.noise, losses(8).noise);
+        assert!(mean.abs() < found.losses.max_error / 50.0);
+        assert_eq!(found.losses.energies.noise, losses(7).losses.energies.noise);
+        assert_ne!(found.losses.energies.noise, losses(8).losses.energies.noise);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the arrays of a file hold: codes of a format, or blocks.
+//! Content of the arrays of a file: codes of a format, or blocks.
 
 use crate::{
     Error, Result,

@@ -141,7 +141,8 @@ fn compared(source: &Tensor, result: Tensor) -> (Tensor, Deviations) {
     let comparison = TensorComparison::new(source.kind(), result.kind());
     let parts = parallel::map(parts(source.len()), |range| comparison.of(source, &result, range));
     // In the order of the parts, so that sums do not depend on the number of threads.
-    let deviations = parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part));
+    let mut deviations = Deviations::default();
+    parts.iter().for_each(|part| deviations.add(part));
     (result, deviations)
 }
 
@@ -348,9 +349,9 @@ mod tests {
         };
         assert!(of(BlockFormat::WHOLE).unwrap_err().to_string().contains("one scale for all values"));
         let (rows, deviations) = of(1).unwrap();
-        assert_eq!((deviations.nan, rows.value(3).to_f64()), (2, 448.0));
+        assert_eq!((deviations.nan_results, rows.value(3).to_f64()), (2, 448.0));
         // Energies are those of the row of numbers, whose second is exact.
-        assert!(deviations.sqnr().unwrap() > 30.0);
+        assert!(deviations.losses.energies.sqnr().unwrap() > 30.0);
     }
 
     #[test]

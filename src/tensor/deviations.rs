@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     Tensor,
+    losses::{Energies, Losses},
     values::{AT_ONCE, TensorKind, ValueReader},
 };
 use crate::{
@@ -15,28 +16,12 @@ use crate::{
 /// Differences of a tensor from its conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Deviations {
-    /// Values.
-    pub values: u64,
-    /// Values that did not change.
-    pub exact: u64,
-    /// Values, infinities included, beyond the largest number of their sign; in a block, times its scale.
-    pub too_large: u64,
-    /// Values other than zero that became zero.
-    pub to_zero: u64,
+    /// Losses of its values; infinities beyond the largest number count as saturated.
+    pub losses: Losses,
     /// Results that are NaN.
-    pub nan: u64,
-    /// Results that are finite, whose errors follow.
-    pub finite: u64,
-    /// Values that are NaN, and values that are infinite.
-    pub special: [u64; 2],
-    /// The largest absolute error.
-    pub max_error: f64,
+    pub nan_results: u64,
     /// The sum of the absolute errors.
     pub sum_error: f64,
-    /// The sum of the squares of the errors.
-    pub squared_error: f64,
-    /// The sum of the squares of the values.
-    pub squared_value: f64,
 }
 
 /// Compares tensors of one kind with what becomes of them, which is of one kind, too.
@@ -78,11 +63,12 @@ impl TensorComparison {
         let mut deviations = Deviations::of_lanes(range.len(), &lanes);
         if !(x.are_exact() && y.are_exact()) {
             // Doubles hold these values inexactly.
-            (deviations.exact, deviations.too_large) = (0, 0);
+            let losses = &mut deviations.losses;
+            (losses.exact, losses.saturated) = (0, 0);
             for index in range {
                 let value = source.value(index);
-                deviations.exact += u64::from(is_same(&value, &result.value(index)));
-                deviations.too_large += match result {
+                losses.exact += u64::from(is_same(&value, &result.value(index)));
+                losses.saturated += match result {
                     Tensor::Scalar(format, _) => u64::from(is_beyond(&value, format)),
                     Tensor::Blocks(blocks) => {
                         let scale = y.scale_of(blocks, blocks.block_of(index));
@@ -122,51 +108,40 @@ fn few(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
 
 impl Deviations {
     fn of_lanes(count: usize, lanes: &DeviationLanes) -> Deviations {
-        let [exact, too_large, to_zero, nan, finite, special @ ..] = lanes.counts.map(|lanes| lanes.iter().sum());
+        let [exact, saturated, to_zero, nan_results, finite, nan, infinite] =
+            lanes.counts.map(|lanes| lanes.iter().sum());
+        let values = count as u64;
         Deviations {
-            values: count as u64,
-            exact,
-            too_large,
-            to_zero,
-            nan,
-            finite,
-            special,
-            max_error: lanes.most.into_iter().fold(0.0, f64::max),
+            losses: Losses {
+                values,
+                exact,
+                saturated,
+                to_zero,
+                nan,
+                infinite,
+                void: values - nan - infinite - finite,
+                max_error: lanes.most.into_iter().fold(0.0, f64::max),
+                energies: Energies {
+                    signal: lanes.squared_values.iter().sum(),
+                    noise: lanes.squared_errors.iter().sum(),
+                },
+            },
+            nan_results,
             sum_error: lanes.errors.iter().sum(),
-            squared_error: lanes.squared_errors.iter().sum(),
-            squared_value: lanes.squared_values.iter().sum(),
         }
     }
 
-    pub(crate) fn plus(&self, other: &Deviations) -> Deviations {
-        Deviations {
-            values: self.values + other.values,
-            exact: self.exact + other.exact,
-            too_large: self.too_large + other.too_large,
-            to_zero: self.to_zero + other.to_zero,
-            nan: self.nan + other.nan,
-            finite: self.finite + other.finite,
-            special: [0, 1].map(|at| self.special[at] + other.special[at]),
-            max_error: self.max_error.max(other.max_error),
-            sum_error: self.sum_error + other.sum_error,
-            squared_error: self.squared_error + other.squared_error,
-            squared_value: self.squared_value + other.squared_value,
-        }
+    /// Adds the differences of other values.
+    pub(crate) fn add(&mut self, other: &Deviations) {
+        self.losses.add(&other.losses);
+        self.nan_results += other.nan_results;
+        self.sum_error += other.sum_error;
     }
 
     /// The mean absolute error; `None` without finite results.
     pub fn mean_error(&self) -> Option<f64> {
-        (self.finite > 0).then(|| self.sum_error / self.finite as f64)
-    }
-
-    /// Root mean square of the errors over root mean square of the values; `None` for zeros.
-    pub fn relative_rms(&self) -> Option<f64> {
-        (self.squared_value > 0.0).then(|| (self.squared_error / self.squared_value).sqrt())
-    }
-
-    /// Energy of the values over energy of the errors, in dB: infinite without errors, `None` for zeros.
-    pub fn sqnr(&self) -> Option<f64> {
-        (self.squared_value > 0.0).then(|| -10.0 * (self.squared_error / self.squared_value).log10())
+        let finite = self.losses.finite();
+        (finite > 0).then(|| self.sum_error / finite as f64)
     }
 }
 
@@ -429,11 +404,11 @@ mod tests {
     #[test]
     fn a_value_is_too_large_beyond_the_largest_number_of_its_own_sign() {
         let d = deviations("f32", &floats(&[-128.0, -129.0, 127.0, 128.0, 5.0]), "s8");
-        assert_eq!((d.exact, d.too_large), (3, 2));
+        assert_eq!((d.losses.exact, d.losses.saturated), (3, 2));
         let d = deviations("f32", &floats(&[-5.0, 0.0, -0.0, 255.0, 256.0]), "u8");
-        assert_eq!((d.exact, d.too_large, d.to_zero), (3, 2, 1));
+        assert_eq!((d.losses.exact, d.losses.saturated, d.losses.to_zero), (3, 2, 1));
         let d = deviations("f32", &floats(&[448.0, -448.0, 449.0, f32::NEG_INFINITY]), "e4m3");
-        assert_eq!((d.exact, d.too_large), (2, 2));
+        assert_eq!((d.losses.exact, d.losses.saturated), (2, 2));
     }
 
     #[test]
@@ -443,20 +418,20 @@ mod tests {
         let source = Tensor::Scalar(f32, Codes::from_values(f32, &floats(&values)));
         let target = ConversionTarget::Blocks(Quantizer::new(block::find("q4-0").unwrap()));
         let d = convert(&source, 32, &target).unwrap().1;
-        assert_eq!((d.exact, d.too_large), (31, 1));
+        assert_eq!((d.losses.exact, d.losses.saturated), (31, 1));
     }
 
     #[test]
     fn integers_that_are_no_doubles_are_compared_exactly() {
         let wide = 1 << 53;
         let d = deviations("u64", &[wide, wide + 1, u64::MAX, 0], "f64");
-        assert_eq!((d.values, d.exact, d.too_large), (4, 2, 0));
+        assert_eq!((d.losses.values, d.losses.exact, d.losses.saturated), (4, 2, 0));
         let d = deviations("u64", &[i64::MAX as u64, 1 << 63, u64::MAX, wide + 1], "s64");
-        assert_eq!((d.exact, d.too_large), (2, 2));
+        assert_eq!((d.losses.exact, d.losses.saturated), (2, 2));
         let minus = |value: i64| value as u64;
         let d = deviations("s64", &[minus(-1), minus(i64::MIN), minus(-(1 << 53) - 1)], "f64");
-        assert_eq!((d.exact, d.too_large), (2, 0));
+        assert_eq!((d.losses.exact, d.losses.saturated), (2, 0));
         let d = deviations("s64", &[minus(-1), 3, minus(i64::MIN)], "u64");
-        assert_eq!((d.exact, d.too_large, d.to_zero), (1, 2, 2));
+        assert_eq!((d.losses.exact, d.losses.saturated, d.losses.to_zero), (1, 2, 2));
     }
 }

@@ -1,7 +1,8 @@
-//! Tensors: from files, shards, GGUF and arrays of Python over pieces to values, converted values and losses.
+//! Tensors: from files and arrays over pieces to values, conversions and losses.
 //!
 //! A [`FileContent`] says what the arrays of a file hold. The tensors of a file are read in pieces that cut no block, in bounded memory.
 //! A [`Tensor`] is such a piece, or a tensor as a whole; [`convert`] gives it another format and its [`Deviations`].
+//! [`Losses`] is the account of what values lose, for conversions, quantisations and comparisons.
 //! [`TensorChoice`] has the one rule of which arrays are weights.
 
 mod choice;
@@ -10,6 +11,7 @@ mod content;
 mod conversion;
 mod converter;
 mod deviations;
+mod losses;
 mod names;
 mod pieces;
 mod sharing;
@@ -27,6 +29,8 @@ pub use conversion::{ConversionTarget, Tensor, convert, convert_with_seed, encod
 pub(crate) use converter::{BlockConverter, Missing, ScalarConverter};
 pub use deviations::Deviations;
 pub(crate) use deviations::TensorComparison;
+pub(crate) use losses::decibels;
+pub use losses::{Energies, Losses};
 pub use names::ArrayNames;
 pub use pieces::TensorPiece;
 pub(crate) use pieces::{Pieces, common_multiple};

@@ -57,7 +57,7 @@ impl Sharing {
         }
     }
 
-    /// Sharing of the scales of blocks with these extents, of which [`BlockFormat::WHOLE`] is all of a row or a tensor.
+    /// Sharing of the scales of blocks; an extent of [`BlockFormat::WHOLE`] is all of a row or a tensor.
     pub(crate) fn of_blocks(rows: usize, length: usize) -> Sharing {
         match (rows, length) {
             (BlockFormat::WHOLE, BlockFormat::WHOLE) => Sharing::Tensor,

@@ -106,10 +106,10 @@ fn pieces_give_what_whole_arrays_give() {
                 assert_eq!(
                     (&row["exact"], &row["max_error"], &row["to_zero"], &row["too_large"]),
                     (
-                        &json!(deviations.exact),
-                        &json!(deviations.max_error),
-                        &json!(deviations.to_zero),
-                        &json!(deviations.too_large)
+                        &json!(deviations.losses.exact),
+                        &json!(deviations.losses.max_error),
+                        &json!(deviations.losses.to_zero),
+                        &json!(deviations.losses.saturated)
                     ),
                     "{to} {shape:?}"
                 );
