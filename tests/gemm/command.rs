@@ -215,27 +215,6 @@ fn nan_is_nan_whatever_its_code_and_is_refused_where_the_output_has_none() {
 }
 
 #[test]
-fn earlier_spellings_answer_as_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let d = folder.path().join("d.npy").to_string_lossy().into_owned();
-    let (a, b) = (matrix(16, 64, format("f16"), 1), matrix(64, 8, format("f16"), 2));
-    let file = write(&folder.path().join("ab.safetensors"), &[("a", &a), ("b", &b)]);
-    let (a, b) = (format!("{file}:a"), format!("{file}:b"));
-    let files = ["--a", &a, "--b", &b];
-    let earlier = |arguments: &[&str], status: i32, today: &str| {
-        let run = tcnum(&[&["gemm", "-q"], arguments, &files, &["--output", "json"]].concat());
-        assert_eq!(run.status, status, "{arguments:?}: {}", run.stderr);
-        let invocation = validate_report(&run.stdout)["invocation"].as_str().unwrap().to_string();
-        assert!(invocation.starts_with(&format!("tcnum gemm {today} -q ")), "{invocation}");
-    };
-    earlier(&["--instr", HALF, "--device", "model:hopper", "--out", &d], 0, "compute");
-    earlier(&["--match", &d, "--model", "hopper"], 0, "match");
-    earlier(&["--between", "model:hopper", "model:hopper", "--instr", HALF], 0, "between");
-    let library = tcnum(&[&["gemm", "-q", "--device", "cublaslt", "--product", "f16.f16.32f"], &files[..]].concat());
-    assert!(library.status == 2 && library.stderr.contains("it has 3 parts"), "{}", library.stderr);
-}
-
-#[test]
 fn options_that_do_not_go_together_are_refused() {
     let shape = ["--shape", "4,4,16", "--instr", HALF];
     for (arguments, words) in [
