@@ -156,6 +156,22 @@ impl ProductBounds {
         Ok(ProductBounds { known: Arc::clone(&self.known), ..ProductBounds::new(claim, factors)? })
     }
 
+    /// The reference of one element.
+    pub fn of(&self, row: usize, column: usize) -> ElementReference {
+        let sums = match &self.values {
+            Values::Single(a, b) => self.sums_of(a, b, row, column),
+            Values::Double(a, b) => self.sums_of(a, b, row, column),
+        };
+        self.element(&mut HashMap::new(), (row, column), sums)
+    }
+
+    /// The sum of the terms of an element, and of their magnitudes.
+    fn sums_of<T: Copy + Into<f64>>(&self, a: &[T], b: &[T], row: usize, column: usize) -> (f64, f64) {
+        let (a, b) = (&a[row * self.k..][..self.k], &b[column * self.k..][..self.k]);
+        let products = a.iter().zip(b).map(|(x, y)| (*x).into() * (*y).into());
+        products.fold((0.0, 0.0), |(sum, magnitudes): (f64, f64), product| (sum + product, magnitudes + product.abs()))
+    }
+
     /// Calls `visit` with row, column and reference of every element, in blocks that threads share.
     ///
     /// Returns what was made of the blocks. An interrupted run has the blocks until then.

@@ -98,7 +98,7 @@ pub(super) struct Sums<'a> {
 }
 
 enum Bounds<'a> {
-    EveryOrder(Vec<f64>),
+    EveryOrder(ProductBounds),
     Running(Box<ElementBounds<'a>>),
 }
 
@@ -107,7 +107,7 @@ impl Sums<'_> {
     pub(super) fn at(&self, at: usize) -> Expected {
         let (row, column) = (at / self.columns, at % self.columns);
         let bound = match &self.bounds {
-            Bounds::EveryOrder(bounds) => bounds[at],
+            Bounds::EveryOrder(bounds) => bounds.of(row, column).bound,
             Bounds::Running(bounds) => bounds.of(row, column).map_or(f64::INFINITY, |bound| bound.finite()),
         };
         Expected { value: self.exact.exact(row, column), bound }
@@ -216,18 +216,15 @@ impl<'a> Elements<'a> {
             true => Bounds::Running(Box::new(ElementBounds::new(&self.claim.model, schedule, factors)?)),
             false => {
                 // The bounds of the claimed product serve its variants too.
-                let bounds = match self.every_order.get() {
-                    Some(claimed) => claimed.of_other(&self.claim, factors)?,
-                    None => ProductBounds::new(&self.claim, factors)?,
-                };
-                let blocks = bounds.each(&|_| (), Vec::new, |block: &mut Vec<(usize, f64)>, row, column, element| {
-                    block.push((row * columns + column, element.bound));
-                });
-                interrupt::check()?;
-                self.every_order.get_or_init(|| bounds);
-                let mut bounds = vec![f64::INFINITY; factors.a.rows * columns];
-                blocks.into_iter().flatten().for_each(|(at, bound)| bounds[at] = bound);
-                Bounds::EveryOrder(bounds)
+                Bounds::EveryOrder(match self.every_order.get() {
+                    Some(known) => known.of_other(&self.claim, factors)?,
+                    None => {
+                        let first = ProductBounds::new(&self.claim, factors)?;
+                        let bounds = first.of_other(&self.claim, factors)?;
+                        self.every_order.get_or_init(|| first);
+                        bounds
+                    }
+                })
             }
         };
         Ok(Sums { exact: Yardsticks::new(schedule, factors), bounds, columns })
