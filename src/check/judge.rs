@@ -113,7 +113,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         yardsticks: Yardsticks::new(schedule, factors),
         factors,
         schedule,
-        wraps: claim.schedules.iter().map(|own| wraps(claim, own)).collect(),
+        wraps: claim.schedules.iter().map(|schedule| wraps(claim, schedule)).collect(),
         is_exact: claim.is_exact,
         end: claim.schedules.iter().map(end).fold(f64::INFINITY, f64::min),
     };
@@ -136,7 +136,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     };
     let mut tallies = tallies.into_iter();
     let mut all = tallies.next().unwrap_or_default();
-    tallies.for_each(|own| all.add(own));
+    tallies.for_each(|tally| all.add(tally));
     let judged = all.judged();
     if judged < d.codes.len() {
         // Elements that were judged until an interruption are a result; none are not.
@@ -152,16 +152,16 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         Err(Error::Interrupted { .. }) => None,
         sample => Some(sample?),
     };
-    let mut found = all.finished(d, sample);
+    let mut result = all.finished(d, sample);
     // An interrupted check has the verdicts until then, and no diagnosis.
-    if found.finished {
-        match diagnose(request, &found) {
-            Ok(diagnosis) => found.diagnosis = diagnosis,
-            Err(Error::Interrupted { .. }) => found.finished = false,
+    if result.finished {
+        match diagnose(request, &result) {
+            Ok(diagnosis) => result.diagnosis = diagnosis,
+            Err(Error::Interrupted { .. }) => result.finished = false,
             Err(error) => return Err(error),
         }
     }
-    Ok(found)
+    Ok(result)
 }
 
 /// Exact elements of the product.
@@ -250,12 +250,12 @@ impl ExactElements<'_> {
         let mut sum = if sum == 0.0 && alpha.is_finite() { 0.0 } else { sum * alpha };
         // With beta = 0 C is not read.
         if let Some(c) = c.as_ref().filter(|_| beta != 0.0) {
-            let own = c.value(row, column);
-            sum += if own.is_finite() && beta.is_finite() { 0.0 } else { own * beta };
+            let value = c.value(row, column);
+            sum += if value.is_finite() && beta.is_finite() { 0.0 } else { value * beta };
         }
         if let Some(bias) = bias {
-            let own = bias.value(0, column);
-            sum += if own.is_finite() { 0.0 } else { own };
+            let value = bias.value(0, column);
+            sum += if value.is_finite() { 0.0 } else { value };
         }
         match sum {
             sum if sum.is_nan() => Some(Real::Nan),
@@ -344,21 +344,21 @@ impl ExactElements<'_> {
     }
 
     /// True if D is the exact sum of integers, brought into the range of its format.
-    fn is_wrapped(&self, exact: &Float, d: &Matrix, own: f64) -> bool {
-        let Some(mut rest) = (exact.clone() - own).to_integer() else { return false };
+    fn is_wrapped(&self, exact: &Float, d: &Matrix, value: f64) -> bool {
+        let Some(mut rest) = (exact.clone() - value).to_integer() else { return false };
         rest.keep_bits_mut(d.format.bits);
         exact.is_integer() && rest == 0
     }
 
     /// True if D overflowed, and the exact value is near enough to the end of the format.
-    fn overflows(&self, format: &Format, exact: f64, bound: f64, own: f64) -> bool {
+    fn overflows(&self, format: &Format, exact: f64, bound: f64, value: f64) -> bool {
         let largest = format.to_f64(format.largest(false));
         let above = exact + bound > largest;
         let below = exact - bound < -largest;
-        match own {
-            own if own.is_nan() => !format.has_infinity() && (above || below),
-            own if own.is_infinite() => own > 0.0 && above || own < 0.0 && below,
-            own => own == largest && above || own == -largest && below,
+        match value {
+            value if value.is_nan() => !format.has_infinity() && (above || below),
+            value if value.is_infinite() => value > 0.0 && above || value < 0.0 && below,
+            value => value == largest && above || value == -largest && below,
         }
     }
 }

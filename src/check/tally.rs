@@ -187,7 +187,7 @@ impl Tally {
         self.absolute_tolerance = self.absolute_tolerance.max(other.absolute_tolerance);
     }
 
-    /// The result of a check; without a sample, that of an interrupted one.
+    /// The result of a check. A check without a sample was interrupted.
     pub(super) fn finished(mut self, d: &Matrix, sample: Option<SampleCheck>) -> ProductCheck {
         let elements = self.judged();
         self.settle(&[]);

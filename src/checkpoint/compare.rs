@@ -223,7 +223,7 @@ impl Differences {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// So many values, of which none differs yet.
+    /// Differences of `count` values, before any is compared.
     fn of(count: usize) -> Differences {
         let values = count as u64;
         Differences { losses: Losses { values, exact: values, ..Losses::default() }, ..Differences::default() }

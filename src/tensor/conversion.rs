@@ -106,7 +106,7 @@ pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result
 
 /// [`convert`] with random bits of its own for each element under stochastic rounding.
 ///
-/// The bits follow from the place of the element and from `seed`. The result is that of [`crate::convert::FileConversion`] with this seed.
+/// The place of the element and `seed` decide the bits, in memory and in files alike.
 ///
 /// # Errors
 /// As [`convert`].

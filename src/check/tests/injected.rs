@@ -421,7 +421,7 @@ fn is_element(
     let strongest = places().filter(in_line).max_by(|x, y| effect(*x).abs().total_cmp(&effect(*y).abs())).unwrap();
     let number = (Float::with_val(400, values[strongest]) - &zeros[strongest].0).to_f64() / effect(strongest);
     let nearest = format.encode_f64(number, Rounding::Rne, Overflow::Saturate).unwrap();
-    // Codes of tf32 are those of f32 without their last 13 bits.
+    // The last 13 bits of a tf32 code do not count.
     let step = if format.name == "tf32" { 1 << 13 } else { 1 };
     (0..=32u64).any(|at| {
         let code = (nearest + at * step).saturating_sub(16 * step);
