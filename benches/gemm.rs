@@ -8,14 +8,14 @@ use ndarray::Array2;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcnum::{
     arithmetic::Model,
-    bound::Claim,
     check::{self, CheckRequest},
     device::ModelDevice,
-    emulate::{self, NumberMatrix, Scheme, SchemeUnit},
     format::{self, Overflow, Rounding},
-    gemm::{self, Executor, Factors, Matrix, Schedule},
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa,
+    product::NumberMatrix,
+    product::{self, Executor, Factors, Matrix, Schedule, bound::Claim},
+    scheme::{self, Scheme, SchemeUnit},
 };
 
 /// Rows and columns of the products.
@@ -57,7 +57,7 @@ fn products(criterion: &mut Criterion) {
                     let mut device = ModelDevice::open("hopper").expect("the model is shipped");
                     let mut executor = Executor::of(&mut device, &schedule, SIDE, SIDE).expect("the model covers it");
                     let mut compute =
-                        || gemm::compute(&schedule, &mut executor, &factors, &|_| ()).expect("the operands fit");
+                        || product::compute(&schedule, &mut executor, &factors, &|_| ()).expect("the operands fit");
                     bencher.iter(|| black_box(compute()));
                 });
             });
@@ -94,7 +94,7 @@ fn emulated(criterion: &mut Criterion) {
                 pool(cores).install(|| {
                     let mut device = ModelDevice::open("hopper").expect("the model is shipped");
                     let unit = SchemeUnit::of(&scheme, &mut device, None).expect("the model covers it");
-                    let mut compute = || emulate::product(&scheme, &unit, &mut device, &a, &b).expect("they fit");
+                    let mut compute = || scheme::product(&scheme, &unit, &mut device, &a, &b).expect("they fit");
                     bencher.iter(|| black_box(compute()));
                 });
             });

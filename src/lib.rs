@@ -78,10 +78,11 @@
 //! 2. [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
 //! 3. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 4. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
-//! 5. [`comparison`]: what a comparison finds, the same for all that compare; [`tensor`]: values of files, and their losses;
-//! 6. one module a question, of formats ([`convert`], [`checkpoint`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
+//! 5. [`comparison`]: what a comparison finds, the same for all that compare; [`tensor`], [`checkpoint`]: values of files, and their losses;
+//!    [`product`]: matrix products by schedules, with bounds and references; [`scheme`]: those made of several products;
+//! 6. one module a question, of formats ([`convert`], [`inspect`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
 //!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
-//!    [`explain`], [`cost`]), of products ([`gemm`], [`bound`], [`check`], [`chain`], [`emulate`]) and of
+//!    [`explain`], [`cost`]), of products ([`gemm`], [`matching`], [`bound`], [`check`], [`chain`], [`emulate`]) and of
 //!    published figures ([`experiment`]);
 //! 7. [`diff`]: changes between two results or devices; [`tables`]: all tables of reports; [`gate`]: reports as continuous integration
 //!    reads them; `document`: documents and figures of results; `atlas`: a site of all models;
@@ -132,16 +133,20 @@ pub mod features;
 pub mod gate;
 pub mod gemm;
 pub mod identify;
+pub mod inspect;
 mod kernels;
 #[cfg(test)]
 #[path = "../tests/common/machine.rs"]
 mod machine;
+pub mod matching;
 pub mod power;
 pub mod probe;
+pub mod product;
 pub mod quantise;
-pub mod recognise;
+
 pub mod record;
 pub mod report;
+pub mod scheme;
 pub mod summary;
 #[cfg(feature = "cli")]
 pub mod tables;

@@ -1,8 +1,8 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    atlas, bound, calc, catalogue, chain, check, checkpoint, comparison, convert, cost, device, diff, distinguish,
-    emulate, experiment, explain, features, gemm, identify, power, probe, quantise, recognise, record,
+    atlas, bound, calc, catalogue, chain, check, comparison, convert, cost, device, diff, distinguish, emulate,
+    experiment, explain, features, gemm, identify, inspect, matching, power, probe, quantise, record,
     report::{self, Declaration, schema},
     tree, verify,
 };
@@ -41,8 +41,8 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<check::tables::FaultRow>(),
         Declaration::of::<check::tables::OutsideRow>(),
         Declaration::of::<check::tables::ToleranceRow>(),
-        Declaration::of::<checkpoint::CheckpointTensorRow>(),
-        Declaration::of::<checkpoint::ComparedTensorRow>(),
+        Declaration::of::<inspect::CheckpointTensorRow>(),
+        Declaration::of::<inspect::ComparedTensorRow>(),
         Declaration::of::<comparison::MismatchRow>(),
         Declaration::of::<comparison::VerificationRow>(),
         Declaration::of::<convert::ArrayRow>(),
@@ -99,9 +99,9 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<gemm::tables::BetweenRow>(),
         Declaration::of::<gemm::library::tables::LibraryProductRow>(),
         Declaration::of::<gemm::library::tables::LibrarySummaryRow>(),
-        Declaration::of::<recognise::MatchRow>(),
-        Declaration::of::<recognise::DecisionRow>(),
-        Declaration::of::<recognise::CaptureRow>(),
+        Declaration::of::<matching::MatchRow>(),
+        Declaration::of::<matching::DecisionRow>(),
+        Declaration::of::<matching::CaptureRow>(),
         Declaration::of::<gemm::tables::ProductComparisonRow>(),
         Declaration::of::<gemm::tables::ProductRow>(),
         Declaration::of::<gemm::tables::ProductStepRow>(),

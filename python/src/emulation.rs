@@ -7,8 +7,9 @@ use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
 use tcnum::{
     Result,
     device::{self, DeviceName},
-    emulate::{self, NumberMatrix, ProductOperands, Scheme, SchemeUnit},
-    gemm::Matrix,
+    product::Matrix,
+    product::{NumberMatrix, ProductOperands},
+    scheme::{self, Scheme, SchemeUnit},
 };
 
 use crate::{
@@ -70,9 +71,9 @@ fn emulated<'py>(
 fn computed(scheme: &str, operands: &ProductOperands, device_name: &str, timeout: Duration) -> Result<Matrix> {
     let scheme = Scheme::find(scheme)?;
     operands.fit()?;
-    operands.fit_scheme(&scheme)?;
-    operands.fit_format(&scheme)?;
+    scheme.fit_operands(operands)?;
+    scheme.fit_format(operands)?;
     let mut device = device::open(Some(&DeviceName::asked(device_name)), timeout)?;
     let unit = SchemeUnit::of(&scheme, device.as_mut(), None)?;
-    emulate::products(&scheme, &unit, device.as_mut(), operands)
+    scheme::products(&scheme, &unit, device.as_mut(), operands)
 }

@@ -1,7 +1,7 @@
 //! Instructions as a Python class.
 
 use pyo3::{prelude::*, types::PyModule};
-use tcnum::{gemm, isa};
+use tcnum::{isa, product};
 
 use crate::calls::{call, exception};
 
@@ -15,7 +15,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Finds the instruction or matrix product of this name, or the instruction in a TOML file.
 #[pyfunction]
 fn instruction(py: Python<'_>, name: &str) -> PyResult<Instruction> {
-    Ok(Instruction(gemm::instruction(name).map_err(|error| exception(py, &error, None))?))
+    Ok(Instruction(product::instruction(name).map_err(|error| exception(py, &error, None))?))
 }
 
 /// Makes the instruction that a TOML document describes; it is then known by its name.

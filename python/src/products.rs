@@ -12,14 +12,17 @@ use tcnum::{
     Error, Result,
     arithmetic::Model,
     array::{Array, Content},
-    bound::{Claim, LibraryFamily, Origin},
     check::{self, CheckRequest},
     device::{self, DeviceName},
-    gemm::{
-        self, Conversion, Factors, Matrix, Product, Schedule, accuracy_table, kernel::KernelNames, matching::Suspects,
-        tables,
+    gemm::{accuracy_table, tables},
+    matching::{self, Recognised},
+    product::{
+        Conversion, Factors, Matrix, Product, Schedule,
+        bound::{Claim, LibraryFamily, Origin},
+        instruction,
+        kernel::KernelNames,
+        search::Suspects,
     },
-    recognise::{self, Recognised},
     report::{Report, Table},
 };
 
@@ -129,7 +132,7 @@ fn computed(
     report.device = Some(device.identity().clone());
     report.tables.push(Table::of("Matrix product", [tables::product(schedule, &factors, &product)]));
     if accuracy {
-        let measured = gemm::accuracy(schedule, &factors, &product.d)?;
+        let measured = tcnum::gemm::accuracy(schedule, &factors, &product.d)?;
         accuracy_table::report(&measured, product.d.codes.len(), &mut report);
     }
     Ok((product.d, report))
@@ -149,7 +152,7 @@ fn matches<'py>(
     let suspects =
         |instructions| Suspects { models, instructions, factors, turn: None, kernels: KernelNames::default() };
     let report = call_with(py, &Raised::default(), || {
-        let instructions = instructions.iter().map(|name| gemm::instruction(name)).collect::<Result<Vec<_>>>()?;
+        let instructions = instructions.iter().map(|name| instruction(name)).collect::<Result<Vec<_>>>()?;
         matched(&suspects(instructions), &arrays, quantise)
     })?;
     python_report(py, &report)
@@ -164,10 +167,10 @@ fn matched(suspects: &Suspects, arrays: &[Array], quantise: bool) -> Result<Repo
         Factors::of_instruction(suspects.instructions.first(), conversion, &mut |name, format, conversion| {
             named.optional(name, format, conversion)
         })?;
-    let request = recognise::Request { suspects: suspects.clone(), separates: false };
+    let request = matching::Request { suspects: suspects.clone(), separates: false };
     let mut found = Recognised::default();
-    recognise::search(&request, &factors, &d, &mut found, &|_| ())?;
-    recognise::report(&found, &factors, &d, "d".into(), &mut report);
+    matching::search(&request, &factors, &d, &mut found, &|_| ())?;
+    matching::report(&found, &factors, &d, "d".into(), &mut report);
     Ok(report)
 }
 

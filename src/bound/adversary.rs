@@ -1,14 +1,16 @@
 //! Search for operands whose errors come near the bound of every order.
 
 use super::tables::relative;
-use super::{Claim, OrderFreeBounds};
 use crate::{
     Result,
     base::work,
     device::ModelDevice,
     format::{Float, Format, Overflow, Rounding},
-    gemm::{Factors, Matrix, Product, Schedule},
     inputs::random,
+    product::{
+        Factors, Matrix, Product, Schedule,
+        bound::{self, Claim, OrderFreeBounds},
+    },
 };
 
 /// Largest k of a search, which takes hundreds of products.
@@ -99,7 +101,7 @@ impl Attempt {
                 (false, 3) => 1,
                 _ => random(seed, (2 * at + side) as u64) & ones,
             };
-            let value = (1.0 + fraction as f64 / (1u64 << bits) as f64) * super::enclosed::power(exponent);
+            let value = (1.0 + fraction as f64 / (1u64 << bits) as f64) * bound::power(exponent);
             let value = if self.negative && !is_large && side == 0 { -value } else { value };
             formats[side].encode_f64(value, Rounding::Rz, Overflow::Saturate)
         };

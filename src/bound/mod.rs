@@ -1,32 +1,10 @@
-//! How far a matrix product may be from the exact one: bounds from the operations of its arithmetic.
-//!
-//! A bound follows from a model's program, operation by operation: bits cut off in alignments, roundings of each step, promotions, joins of
-//! parts, the output. [`InstructionBounds`] bounds one dot-product-add, [`ElementBounds`] an element of a product by a schedule from its
-//! operands (a running error analysis), and [`OrderFreeBounds`] every order of a sum from the sum of |a b| alone. A bound of zero says
-//! that the result is exact.
+//! Bounds of products by a claim, whatever the operands, beside the largest errors that are found.
 
 mod adversary;
-mod claim;
-mod element;
-mod enclosed;
-mod instruction;
-mod magnitude;
-mod matrix;
 mod observed;
-mod operand;
-mod product;
-mod step;
 pub mod tables;
 #[cfg(all(test, feature = "mpfr"))]
 mod tests;
-mod walk;
 
 pub use adversary::largest_found;
-pub use claim::{Claim, LibraryFamily, Origin};
-pub use element::ElementBounds;
-pub use enclosed::{ErrorBound, ErrorSource};
-pub use instruction::InstructionBounds;
-pub use magnitude::{Magnitudes, OrderFreeBounds};
-pub use matrix::{bounds_matrix, running_matrix};
 pub use observed::{ObservedErrors, observe};
-pub use product::{ElementReference, ProductBounds, is_bare};

@@ -1,6 +1,5 @@
 //! Errors of an instruction beside their bounds, on directed operands.
 
-use super::{InstructionBounds, enclosed::Enclosed};
 use crate::{
     Result,
     arithmetic::Model,
@@ -8,6 +7,7 @@ use crate::{
     exact::Dot,
     inputs::Sequence,
     isa::{Case, Instruction},
+    product::bound::{Enclosed, InstructionBounds},
 };
 
 /// Dot-product-adds that a thread takes at a time, about.

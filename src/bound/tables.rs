@@ -1,12 +1,15 @@
 //! Tables of bounds.
 
-use super::{Claim, ErrorBound, ErrorSource, Magnitudes, ObservedErrors, OrderFreeBounds, largest_found};
+use super::{ObservedErrors, largest_found};
 use crate::{
     Result,
     base::interrupt,
-    gemm::Schedule,
     isa::Instruction,
-    report::{Table, grouped},
+    product::{
+        Schedule,
+        bound::{Claim, ErrorBound, ErrorSource, Magnitudes, OrderFreeBounds},
+    },
+    report::{Report, Table, grouped},
 };
 
 /// Probability with which the probable bound of an element may fail.
@@ -83,11 +86,25 @@ pub fn relative(bounds: &OrderFreeBounds) -> ErrorBound {
     (0..PLACES).map(of).max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default()
 }
 
-/// Adds the bounds of a claim's schedules for each k to `rows`.
+/// Adds a table to a report: the bounds of a claim's schedules for each k, which are the answer where there is none yet.
 ///
 /// # Errors
 /// A schedule that has no bound from magnitudes; [`Error::Interrupted`](crate::Error::Interrupted), with the rows until then.
-pub fn bounds(claim: &Claim, ks: &[usize], seed: u64, rows: &mut Vec<BoundRow>) -> Result<()> {
+pub fn report(claim: &Claim, ks: &[usize], seed: u64, report: &mut Report) -> Result<()> {
+    let mut rows = Vec::new();
+    let outcome = bounds(claim, ks, seed, &mut rows);
+    if rows.is_empty() {
+        return outcome;
+    }
+    if report.answer.is_none() {
+        report.answer = answer(claim, &rows);
+        report.notes.push(NOTE.into());
+    }
+    report.tables.push(table(rows));
+    outcome
+}
+
+fn bounds(claim: &Claim, ks: &[usize], seed: u64, rows: &mut Vec<BoundRow>) -> Result<()> {
     for schedule in &claim.schedules {
         for k in ks {
             interrupt::check()?;
@@ -142,11 +159,11 @@ pub fn observed(i: &Instruction, model: &str, found: &ObservedErrors) -> Observe
 }
 
 /// Note on the columns.
-pub const NOTE: &str = "A bound holds for every order of k, for normal operands without overflow and underflow: |D - exact| <= bound * sum of |a b|. \
+const NOTE: &str = "A bound holds for every order of k, for normal operands without overflow and underflow: |D - exact| <= bound * sum of |a b|. \
                         Probable bounds hold for an element with probability 1 - 10^-6 if rounding errors are independent.";
 
 /// The answer about bounds of every order.
-pub fn answer(claim: &Claim, rows: &[BoundRow]) -> Option<String> {
+fn answer(claim: &Claim, rows: &[BoundRow]) -> Option<String> {
     let least = rows.iter().map(|row| row.k).min()?;
     let most = rows.iter().map(|row| row.k).max()?;
     let worst = |k: usize| rows.iter().filter(|row| row.k == k).map(|row| row.worst).fold(0.0, f64::max);
@@ -174,6 +191,6 @@ pub fn observed_answer(i: &Instruction, found: &ObservedErrors) -> String {
 }
 
 /// The bounds in one table.
-pub fn table(rows: Vec<BoundRow>) -> Table {
+fn table(rows: Vec<BoundRow>) -> Table {
     Table::of("Bounds of |D - exact|, relative to the sum of |a b|", rows)
 }

@@ -2,12 +2,15 @@
 
 use rug::Float;
 
-use super::{Claim, InstructionBounds, OrderFreeBounds, largest_found, tables};
+use super::{largest_found, tables};
 use crate::{
     arithmetic::{Model, shipped},
-    gemm::Schedule,
     inputs::Sequence,
     isa::{self, Case},
+    product::{
+        Schedule,
+        bound::{Claim, InstructionBounds, OrderFreeBounds},
+    },
 };
 
 /// The largest error over its bound, of `tiles` tiles of directed operands; panics where an error is above its bound.

@@ -14,9 +14,12 @@ use crate::{
     Error, Result,
     arithmetic::{ElementaryOperation, Wrap},
     base::interrupt,
-    bound::{Claim, ElementBounds, ProductBounds, is_bare},
     format::{Class, Format, Real},
-    gemm::{Factors, Matrix, Schedule, Yardsticks},
+    product::reference::Yardsticks,
+    product::{
+        Factors, Matrix, Schedule,
+        bound::{Claim, ElementBounds, ProductBounds, is_bare},
+    },
 };
 
 /// A product and its claim.

@@ -4,9 +4,12 @@ use super::{CheckRequest, Tolerance};
 use crate::{
     Result,
     base::{interrupt, named::named},
-    bound::{Claim, ElementBounds, ProductBounds},
     format::{self, Format, Overflow, Rounding},
-    gemm::{Factors, Yardsticks},
+    product::reference::Yardsticks,
+    product::{
+        Factors,
+        bound::{Claim, ElementBounds, ProductBounds},
+    },
 };
 
 named! {
@@ -111,7 +114,7 @@ fn faulty(fault: Fault, factors: &Factors, step: usize, place: (usize, usize), e
     let (row, column) = place;
     let k = factors.k();
     let term = |row: usize, at: usize, block: usize| {
-        let scale = |own: &Option<crate::gemm::Matrix>, row: usize, column: usize| {
+        let scale = |own: &Option<crate::product::Matrix>, row: usize, column: usize| {
             own.as_ref()
                 .map_or(1.0, |own| if own.rows > row && own.columns > column { own.value(row, column) } else { 1.0 })
         };

@@ -8,9 +8,8 @@ use super::{
 use crate::{
     Result,
     base::{interrupt, parallel, work},
-    bound::ElementBounds,
     device::ModelDevice,
-    gemm::{Factors, Matrix, Product},
+    product::{Factors, Matrix, Product, bound::ElementBounds},
 };
 
 /// Products that are computed to compare bits of elements which are not the schedule's, about.
@@ -52,7 +51,7 @@ pub(super) fn spread(length: usize, count: usize) -> Vec<usize> {
 }
 
 /// Rows and columns of about so many elements of a product, the first and the last among them.
-pub fn sampled_places(factors: &Factors, elements: usize) -> (Vec<usize>, Vec<usize>) {
+pub(super) fn sampled_places(factors: &Factors, elements: usize) -> (Vec<usize>, Vec<usize>) {
     let (m, n) = (factors.a.rows, factors.b.columns);
     let side = (elements as f64).sqrt().ceil() as usize;
     let rows = spread(m, side.max(elements / n));

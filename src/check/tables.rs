@@ -5,8 +5,7 @@ use super::{
     power::{Fault, FaultFound},
 };
 use crate::{
-    bound::Claim,
-    gemm::places,
+    product::{bound::Claim, places},
     report::{Report, Table, Verdict, grouped},
 };
 

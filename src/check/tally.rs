@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{ProductCheck, SampleCheck, judge::ExactElements, tolerance};
-use crate::{bound::ElementReference, gemm::Matrix};
+use crate::product::{Matrix, bound::ElementReference};
 
 /// Elements outside that are listed, at most.
 pub(super) const LISTED: usize = 64;

@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use super::{
     find::TRUNCATED,
     open::Checkpoint,
-    table::one_line,
     tensor::{CheckpointTensor, ReaderParts, TensorContent, TensorReader},
 };
 use crate::{
     Error, Result,
     array::{ArrayFile, ComputedArray, ComputedValues, Content, StreamedArray},
+    base::visible::one_line,
     tensor::TensorPiece,
 };
 

@@ -9,13 +9,13 @@ use super::{
     own::is_converted,
     packing::Packing,
     swizzle,
-    table::one_line,
     tensor::{CheckpointTensor, Quantised, Reading, ScalePlace, TensorContent},
     undecoded,
 };
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray},
+    base::visible::one_line,
     format::{Format, find as format_of},
     tensor::{Matrices, Sharing, original_shape},
 };
@@ -61,7 +61,7 @@ fn nearest(misfits: &[(Misfit, &str)]) -> String {
 }
 
 /// Defect of an array that a truncated file lacks a part of.
-pub(super) const TRUNCATED: &str = "the file ends in its data";
+pub(crate) const TRUNCATED: &str = "the file ends in its data";
 
 /// The tensors of a file.
 #[derive(Debug, Default)]

@@ -31,30 +31,30 @@ pub struct Layout {
     /// Program or document that defines it.
     pub source: String,
     /// Keys of `config.json` that name it, with their values.
-    pub(super) config: BTreeMap<String, String>,
+    pub(crate) config: BTreeMap<String, String>,
     /// Entries of the file's metadata that it needs.
-    pub(super) metadata: BTreeMap<String, String>,
-    pub(super) codes: Codes,
+    pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) codes: Codes,
     /// True if scales have a sign by design.
-    pub(super) signed_scales: bool,
-    pub(super) storage: Storage,
+    pub(crate) signed_scales: bool,
+    pub(crate) storage: Storage,
 }
 
 /// Element codes of a layout.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Codes {
+pub(crate) struct Codes {
     /// Format; `None` for the array's own.
-    pub(super) format: Option<&'static Format>,
-    pub(super) packing: Packing,
+    pub(crate) format: Option<&'static Format>,
+    pub(crate) packing: Packing,
     /// Added to every code's value.
-    pub(super) offset: f64,
+    pub(crate) offset: f64,
     /// Power of two by which every code's value is multiplied.
-    pub(super) exponent: i32,
+    pub(crate) exponent: i32,
 }
 
 /// Where scales are.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Storage {
+pub(crate) enum Storage {
     /// In arrays of their own.
     Arrays(Box<ArrayParts>),
     /// In blocks of bytes with the codes.
@@ -63,57 +63,57 @@ pub(super) enum Storage {
 
 /// The arrays that make up a tensor; `*` in a name is the same text in all.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ArrayParts {
+pub(crate) struct ArrayParts {
     /// Name of the tensor.
-    pub(super) tensor: String,
-    pub(super) codes: ArrayPart,
+    pub(crate) tensor: String,
+    pub(crate) codes: ArrayPart,
     /// True if the last two dimensions of the codes' array are one of the tensor.
-    pub(super) flatten: bool,
+    pub(crate) flatten: bool,
     /// Array that holds the shape.
-    pub(super) shape: Option<String>,
+    pub(crate) shape: Option<String>,
     /// Entry of the metadata that holds the shape.
-    pub(super) shape_metadata: Option<String>,
-    pub(super) scale: ArrayPart,
-    pub(super) scale_format: Option<&'static Format>,
+    pub(crate) shape_metadata: Option<String>,
+    pub(crate) scale: ArrayPart,
+    pub(crate) scale_format: Option<&'static Format>,
     /// Values that share a scale; `None` for what the shape says.
-    pub(super) block: Option<Sharing>,
+    pub(crate) block: Option<Sharing>,
     /// True if the program that reads the layout takes only rows of whole blocks.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
     /// Most dimensions of a tensor in blocks that the program takes.
-    pub(super) dimensions: Option<usize>,
-    pub(super) global: Option<(ArrayPart, GlobalScale)>,
-    pub(super) zero: Option<ArrayPart>,
+    pub(crate) dimensions: Option<usize>,
+    pub(crate) global: Option<(ArrayPart, GlobalScale)>,
+    pub(crate) zero: Option<ArrayPart>,
     /// Arrays with which the tensor is not decoded.
-    pub(super) unsupported: Vec<String>,
+    pub(crate) unsupported: Vec<String>,
 }
 
 /// An array: its name, with a `*`, and the types that it can have.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(super) struct ArrayPart {
-    pub(super) name: String,
-    pub(super) stored: Vec<String>,
+pub(crate) struct ArrayPart {
+    pub(crate) name: String,
+    pub(crate) stored: Vec<String>,
 }
 
 impl ArrayPart {
     /// The text for `*` in the name of an array; `None` if the array has another name.
-    pub(super) fn stem<'n>(&self, name: &'n str) -> Option<&'n str> {
+    pub(crate) fn stem<'n>(&self, name: &'n str) -> Option<&'n str> {
         let (before, after) = self.name.split_once('*')?;
         name.strip_prefix(before)?.strip_suffix(after)
     }
 
     /// True if it can have this type.
-    pub(super) fn takes(&self, stored: &str) -> bool {
+    pub(crate) fn takes(&self, stored: &str) -> bool {
         self.stored.iter().any(|own| own == stored)
     }
 
     /// True if its name is one that tensors of any layout have.
-    pub(super) fn is_common(&self) -> bool {
+    pub(crate) fn is_common(&self) -> bool {
         matches!(self.name.as_str(), "*" | "*weight")
     }
 }
 
 /// A name of a part, for the text of `*`.
-pub(super) fn with_stem(name: &str, stem: &str) -> String {
+pub(crate) fn with_stem(name: &str, stem: &str) -> String {
     name.replacen('*', stem, 1)
 }
 

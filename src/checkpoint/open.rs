@@ -10,26 +10,25 @@ use super::{
     find,
     layout::Layout,
     own::OwnContent,
-    table::one_line,
     tensor::{CheckpointTensor, Reading, TensorContent, TensorReader},
 };
-use crate::{Error, Result, array::ArrayFile, format::Format, tensor::TensorPiece};
+use crate::{Error, Result, array::ArrayFile, base::visible::one_line, format::Format, tensor::TensorPiece};
 
 /// The tensors of a file, a folder or an index of files.
 #[derive(Debug)]
 pub struct Checkpoint {
     path: PathBuf,
-    pub(super) file: ArrayFile,
+    pub(crate) file: ArrayFile,
     /// Tensors, by name.
     pub tensors: Vec<CheckpointTensor>,
     /// Tensors whose arrays fit no layout, and why.
-    pub(super) misfits: Vec<(String, String)>,
+    pub(crate) misfits: Vec<(String, String)>,
     /// The reason why the codes of a file of this program have no meaning here.
-    pub(super) unknown: Option<String>,
+    pub(crate) unknown: Option<String>,
     /// Arrays that are no tensors by themselves: codes that are not decoded, and scales next to codes.
-    pub(super) parts: BTreeSet<String>,
+    pub(crate) parts: BTreeSet<String>,
     /// Notes on the description of the model, if no layout has what it names.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Checkpoint {
@@ -105,7 +104,7 @@ impl Checkpoint {
     }
 
     /// True for floating-point values that are no scales.
-    pub(super) fn is_weight(&self, tensor: &CheckpointTensor) -> bool {
+    pub(crate) fn is_weight(&self, tensor: &CheckpointTensor) -> bool {
         let is_array = |array: usize| self.file.arrays[array].kind.is_floating() && !self.parts.contains(&tensor.name);
         match tensor.content {
             TensorContent::Plain(array) => is_array(array),
@@ -137,7 +136,7 @@ impl Checkpoint {
         Ok(values.into_iter().map(|value| value as f32).collect())
     }
 
-    pub(super) fn reader<'a>(&'a self, tensor: &'a CheckpointTensor) -> Result<TensorReader<'a>> {
+    pub(crate) fn reader<'a>(&'a self, tensor: &'a CheckpointTensor) -> Result<TensorReader<'a>> {
         TensorReader::new(&self.file, tensor)
     }
 }

@@ -40,7 +40,7 @@ impl Packing {
     /// Appends the codes of `bits` bits at the `columns` of a row.
     ///
     /// `bytes` begin at the byte of the first column. The first column is a multiple of the run, and of what fills whole bytes.
-    pub(super) fn unpack(self, bytes: &[u8], bits: usize, columns: Range<usize>, codes: &mut Vec<u8>) {
+    pub(crate) fn unpack(self, bytes: &[u8], bits: usize, columns: Range<usize>, codes: &mut Vec<u8>) {
         let count = columns.len();
         match self {
             Packing::Single => codes.extend(&bytes[..count]),

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{elements::ElementReader, packing::Packing, swizzle, table::one_line};
+use super::{elements::ElementReader, packing::Packing, swizzle};
 use crate::{
     Error, Result,
     array::ArrayFile,
     base::named::named,
+    base::visible::one_line,
     format::Format,
     tensor::{Matrices, Sharing, TensorPiece},
 };
@@ -51,23 +52,23 @@ pub struct CheckpointTensor {
     /// Extents of its values.
     pub shape: Vec<usize>,
     /// Extents by which rows and blocks are counted: those of a matrix, if a convolution was stored as one.
-    pub(super) read_shape: Vec<usize>,
+    pub(crate) read_shape: Vec<usize>,
     /// Names of the layouts by which it is read, all in the same way; empty for a plain array.
     pub layouts: Vec<String>,
     /// The source of the layout.
-    pub(super) named_by: &'static str,
+    pub(crate) named_by: &'static str,
     /// Names of its arrays.
-    pub(super) arrays: Vec<String>,
+    pub(crate) arrays: Vec<String>,
     /// Bytes of its arrays.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Doubts about its layout.
-    pub(super) doubts: Vec<String>,
-    pub(super) content: TensorContent,
+    pub(crate) doubts: Vec<String>,
+    pub(crate) content: TensorContent,
 }
 
 /// Content of a tensor.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum TensorContent {
+pub(crate) enum TensorContent {
     /// Single elements of the array of this number.
     Plain(usize),
     /// Codes and scales.
@@ -78,33 +79,33 @@ pub(super) enum TensorContent {
 
 /// Codes with scales.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Quantised {
+pub(crate) struct Quantised {
     /// Number of the array of the codes.
-    pub(super) codes: usize,
+    pub(crate) codes: usize,
     /// Bytes of a row of it.
-    pub(super) row_bytes: usize,
-    pub(super) format: &'static Format,
-    pub(super) offset: f64,
-    pub(super) exponent: i32,
-    pub(super) place: ScalePlace,
-    pub(super) scale_format: &'static Format,
+    pub(crate) row_bytes: usize,
+    pub(crate) format: &'static Format,
+    pub(crate) offset: f64,
+    pub(crate) exponent: i32,
+    pub(crate) place: ScalePlace,
+    pub(crate) scale_format: &'static Format,
     /// True if scales have a sign by design.
-    pub(super) signed: bool,
-    pub(super) sharing: Sharing,
+    pub(crate) signed: bool,
+    pub(crate) sharing: Sharing,
     /// Number of scales in their array.
-    pub(super) scales: usize,
+    pub(crate) scales: usize,
     /// Values of the global scale: one, or one for each matrix.
-    pub(super) global: Vec<f64>,
+    pub(crate) global: Vec<f64>,
     /// Number of the array of zero points, and their format.
-    pub(super) zero: Option<(usize, &'static Format)>,
-    pub(super) reading: Reading,
+    pub(crate) zero: Option<(usize, &'static Format)>,
+    pub(crate) reading: Reading,
     /// True if the shape allows scales in rows and in tiles.
-    pub(super) either_order: bool,
+    pub(crate) either_order: bool,
 }
 
 /// Where scales are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ScalePlace {
+pub(crate) enum ScalePlace {
     /// In the array of this number.
     Array(usize),
     /// In blocks with the codes.
@@ -112,12 +113,12 @@ pub(super) enum ScalePlace {
 }
 
 /// Scales of a piece: for each row, those of the blocks that its columns touch.
-pub(super) struct PieceScales {
-    pub(super) values: Vec<f64>,
+pub(crate) struct PieceScales {
+    pub(crate) values: Vec<f64>,
     /// Scales of a row.
-    pub(super) each: usize,
+    pub(crate) each: usize,
     /// Columns that share a scale.
-    pub(super) width: usize,
+    pub(crate) width: usize,
 }
 
 impl CheckpointTensor {
@@ -142,7 +143,7 @@ impl CheckpointTensor {
     }
 
     /// Multiple of columns at which a piece of a row may begin and end, besides the end of the row.
-    pub(super) fn alignment(&self) -> usize {
+    pub(crate) fn alignment(&self) -> usize {
         let Some(own) = self.quantised() else { return 1 };
         match (own.place, own.reading.packing) {
             (ScalePlace::Inside { length, .. }, _) => length,
@@ -152,7 +153,7 @@ impl CheckpointTensor {
         }
     }
 
-    pub(super) fn quantised(&self) -> Option<&Quantised> {
+    pub(crate) fn quantised(&self) -> Option<&Quantised> {
         match &self.content {
             TensorContent::Quantised(own) => Some(own),
             _ => None,
@@ -176,7 +177,7 @@ impl CheckpointTensor {
 }
 
 /// Reads the arrays of one tensor.
-pub(super) struct TensorReader<'a> {
+pub(crate) struct TensorReader<'a> {
     file: &'a ArrayFile,
     tensor: &'a CheckpointTensor,
     of: Matrices,
@@ -223,7 +224,7 @@ impl<'a> TensorReader<'a> {
     ///
     /// # Errors
     /// A tensor that is not decoded.
-    pub(super) fn new(file: &'a ArrayFile, tensor: &'a CheckpointTensor) -> Result<TensorReader<'a>> {
+    pub(crate) fn new(file: &'a ArrayFile, tensor: &'a CheckpointTensor) -> Result<TensorReader<'a>> {
         Ok(TensorReader::of_parts(file, tensor, Arc::new(ReaderParts::new(file, tensor)?)))
     }
 
@@ -239,7 +240,7 @@ impl<'a> TensorReader<'a> {
     /// Values of a piece, row by row.
     ///
     /// Values of a plain array are exact, and values of a quantised one rounded once, to `f32`.
-    pub(super) fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
+    pub(crate) fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
         let own = match (&*self.parts, self.tensor.quantised()) {
             (ReaderParts::Plain { array, elements }, _) => {
                 let array = &self.file.arrays[*array];
@@ -278,7 +279,7 @@ impl<'a> TensorReader<'a> {
     }
 
     /// Differences of integers of 64 bits from their nearest doubles; `None` for other elements.
-    pub(super) fn rests(&self, piece: &TensorPiece) -> Result<Option<Vec<f64>>> {
+    pub(crate) fn rests(&self, piece: &TensorPiece) -> Result<Option<Vec<f64>>> {
         let ReaderParts::Plain { array, elements: ElementReader::Integers { bytes: 8, bits: 64, signed } } =
             &*self.parts
         else {
@@ -308,7 +309,7 @@ impl<'a> TensorReader<'a> {
     }
 
     /// Applies `join` to each value and the entry of its block.
-    pub(super) fn of_each(
+    pub(crate) fn of_each(
         &self,
         piece: &TensorPiece,
         scales: &PieceScales,
@@ -332,7 +333,7 @@ impl<'a> TensorReader<'a> {
     }
 
     /// Values of the codes of a piece, before scales.
-    pub(super) fn codes(&self, piece: &TensorPiece, packing: Packing) -> Result<Vec<f64>> {
+    pub(crate) fn codes(&self, piece: &TensorPiece, packing: Packing) -> Result<Vec<f64>> {
         let (ReaderParts::Quantised { codes: table, .. }, Some(own)) = (&*self.parts, self.tensor.quantised()) else {
             return Ok(Vec::new());
         };
@@ -378,7 +379,7 @@ impl<'a> TensorReader<'a> {
     }
 
     /// Scales of a piece.
-    pub(super) fn scales(&self, piece: &TensorPiece, swizzled: bool) -> Result<PieceScales> {
+    pub(crate) fn scales(&self, piece: &TensorPiece, swizzled: bool) -> Result<PieceScales> {
         let (ReaderParts::Quantised { scales, .. }, Some(own)) = (&*self.parts, self.tensor.quantised()) else {
             return Ok(PieceScales { values: Vec::new(), each: 0, width: 1 });
         };
@@ -397,7 +398,7 @@ impl<'a> TensorReader<'a> {
     }
 
     /// Scales of the blocks whose first value lies in a piece.
-    pub(super) fn scales_that_begin(&self, piece: &TensorPiece, own: &Quantised) -> Result<Vec<f64>> {
+    pub(crate) fn scales_that_begin(&self, piece: &TensorPiece, own: &Quantised) -> Result<Vec<f64>> {
         let scales = self.scales(piece, own.reading.swizzled)?;
         let high = own.sharing.extents(self.of).0.max(1);
         // The first block of a piece may have begun in the piece before.

@@ -26,9 +26,10 @@ use crate::{
     Error, Result,
     array::{ArrayFile, ArrayWriter, Container, NewArray, StreamedArray},
     base::interrupt,
+    checkpoint::Checkpoint,
     format::block::{self, BlockFormat},
     format::{self, Rounding},
-    report::{Table, counted, grouped},
+    report::{Report, Table, counted, grouped},
     tensor::{
         ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, FileContent, NamedArrays, SourceTensor,
         TensorChoice, UnsoundValues, flattened, is_convolution, whole,
@@ -99,6 +100,49 @@ pub struct FileConversion {
 }
 
 impl FileConversion {
+    /// The arrays of a file, with quantised tensors decoded, and notes on them.
+    ///
+    /// Files of this program and files whose content is named are read as they are.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or tensors that cannot be decoded.
+    pub fn source(&self, input: &Path) -> Result<(ArrayFile, Vec<String>)> {
+        let file = ArrayFile::open(input)?;
+        if self.from != FileContent::Scalar(None) || self.reads(&file.metadata) {
+            return Ok((file, Vec::new()));
+        }
+        if file.arrays.iter().any(|array| array.untyped) {
+            return Ok((file, Vec::new()));
+        }
+        let names = &self.names;
+        let wanted = |name: &str| {
+            if names.is_empty() { self.choice.wants(name) } else { names.iter().any(|own| own == name) }
+        };
+        let decoded = Checkpoint::of(file, input, None, None)?.decoded(&wanted)?;
+        Ok((decoded.file, decoded.notes))
+    }
+
+    /// Fills a report with what was converted.
+    pub fn report(&self, converted: ConvertedFile, report: &mut Report) {
+        let ConvertedFile { rows, counts, note, unsound } = converted;
+        let sentences = unsound.sentence().into_iter().chain([self.answer(&rows)]).chain(counts.sentence("converted"));
+        report.answer = Some(sentences.collect::<Vec<_>>().join(" "));
+        report.notes.extend(note);
+        if let (Some(layout), false) = (&self.layout.layout, self.layout.config.is_empty()) {
+            let keys = self.layout.config.iter().map(|(key, value)| format!("{key} = {value}"));
+            let keys = keys.collect::<Vec<_>>().join(", ");
+            report.notes.push(format!("Programs know {layout} by quantization_config in config.json: {keys}."));
+        }
+        let lost = |row: &ArrayRow| row.to_zero > row.values / 2;
+        if matches!(self.to, ConversionTarget::Scalar { .. }) && rows.iter().any(lost) {
+            report.notes.push(
+                "Most values of an array became zero: they are below the format's numbers. A scale for each row or block keeps them."
+                    .into(),
+            );
+        }
+        report.tables.push(self.table(rows));
+    }
+
     /// Converts the file at `input` and writes `output`, whole or not at all.
     ///
     /// `progress` gets the numbers of converted and of all values.
@@ -341,11 +385,11 @@ impl FileConversion {
         }
     }
 
-    pub(crate) fn table(&self, rows: Vec<ArrayRow>) -> Table {
+    fn table(&self, rows: Vec<ArrayRow>) -> Table {
         Table::of(format!("To {}", self.to.name()), rows)
     }
 
-    pub(crate) fn answer(&self, rows: &[ArrayRow]) -> String {
+    fn answer(&self, rows: &[ArrayRow]) -> String {
         let sum = |of: fn(&ArrayRow) -> u64| rows.iter().map(of).sum::<u64>();
         let number = |count: u64| grouped(i64::try_from(count).unwrap_or(i64::MAX));
         // Without negative numbers, each value below zero is beyond the largest.

@@ -1,14 +1,13 @@
 //! The cheapest scheme that meets an accuracy on given operands.
 
-use super::{
-    DoubleErrors, DoubleReferences, EmulateRequest, Emulated, NumberMatrix, OperandSplit, ProductOperands, Scheme,
-    SchemeUnit, error_bound, product,
-    split::{SliceLine, exponents},
-};
+use super::{DoubleErrors, EmulateRequest};
 use crate::{
     Error, Result,
     base::{available::if_available, interrupt},
     device::Device,
+    product::{NumberMatrix, ProductOperands, reference::DoubleReferences},
+    report::{Report, Table, Verdict, three_digits},
+    scheme::{Emulated, OperandSplit, Scheme, SchemeUnit, SliceLine, error_bound, exponents, product},
 };
 
 /// The most slices or moduli that are tried.
@@ -42,11 +41,57 @@ crate::rows! {
     }
 }
 
+/// Finds the cheapest scheme that meets an accuracy, on each device, and reports.
+///
+/// # Errors
+/// A request error: more than one shape, or an accuracy or schemes for which there is no choice; the errors of the devices.
+pub fn choose(
+    devices: &mut [Box<dyn Device>],
+    request: &EmulateRequest,
+    accuracy: f64,
+    progress: &mut dyn FnMut(&str),
+    report: &mut Report,
+) -> Result<()> {
+    let mut rows = Vec::new();
+    let [shape] = request.shapes[..] else {
+        return Err(Error::request("a scheme is chosen for one product; give one size or shape"));
+    };
+    for device in devices.iter_mut() {
+        rows.extend(cheapest(device.as_mut(), request, accuracy, progress)?);
+    }
+    if rows.is_empty() {
+        return Err(Error::unavailable(
+            "no device has the instructions of a scheme; schemes of f64 take products of s8 or e4m3",
+        ));
+    }
+    report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());
+    report.answer = Some(match rows.iter().find(|row| row.chosen) {
+        Some(row) => format!(
+            "On {} {} is the cheapest scheme with errors up to {}: {} products, an observed error of {}.",
+            row.device,
+            row.scheme,
+            three_digits(accuracy),
+            row.products,
+            three_digits(row.observed)
+        ),
+        None => format!("No scheme has errors up to {} on these operands.", three_digits(accuracy)),
+    });
+    report.holds = rows.iter().any(|row| row.chosen);
+    report.verdict = Verdict::Inexact;
+    report.notes.push(format!(
+        "Errors are the largest |V - S| / sum |ab| of {} x {} x {}. Bits needed: below the largest elements of a row and a column, \
+         log2(k max|a| max|b| / sum |ab|) - log2(accuracy) for the element that needs most.",
+        shape.m, shape.n, shape.k
+    ));
+    report.tables.extend(Table::of("Fewest slices or moduli that meet the accuracy", rows).filled());
+    Ok(())
+}
+
 /// The fewest slices or moduli of each scheme that meet `accuracy` in f64, the cheapest scheme first.
 ///
 /// # Errors
 /// A request error: an accuracy or schemes for which there is no choice; the errors of the device.
-pub fn cheapest(
+fn cheapest(
     device: &mut dyn Device,
     request: &EmulateRequest,
     accuracy: f64,
@@ -54,7 +99,7 @@ pub fn cheapest(
 ) -> Result<Vec<SchemeChoiceRow>> {
     let operands = request.operands_of(0, Emulated::Double)?;
     if operands.batch > 1 || operands.is_scaled() {
-        return Err(Error::request("--choose is for one product A B; leave out --c, --alpha, --beta, and batches"));
+        return Err(Error::request("a scheme is chosen for one product A B; leave out alpha, beta, C and batches"));
     }
     let ProductOperands { a, b, .. } = operands;
     let references = DoubleReferences::of(&a, &b)?;

@@ -1,7 +1,11 @@
 //! Products of integers, made of products of their digits.
 
-use super::{NumberMatrix, OperandSplit, Scheme};
-use crate::{Result, base::work, gemm::Matrix};
+use crate::{
+    Result,
+    base::work,
+    product::{Matrix, NumberMatrix},
+    scheme::{OperandSplit, Scheme},
+};
 
 /// Outcome of a product of integers in s32, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

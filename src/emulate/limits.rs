@@ -1,7 +1,13 @@
 //! Where a scheme fails: for each kind of operand the smallest one, and what comes out.
 
-use super::{Emulated, NumberMatrix, Scheme, SchemeUnit, doubles::DoubleReferences, product};
-use crate::{Error, Result, device::Device};
+use super::EmulateRequest;
+use crate::{
+    Error, Result,
+    device::Device,
+    product::{NumberMatrix, reference::DoubleReferences},
+    report::{Report, Table},
+    scheme::{Emulated, Scheme, SchemeUnit, product, taken_apart},
+};
 
 crate::rows! {
     /// The smallest operands of a kind for which a scheme does not give the exact sum, rounded.
@@ -32,13 +38,40 @@ struct Kind {
     b: Vec<f64>,
 }
 
+/// Finds the smallest operands for which each scheme of a request fails, and reports.
+///
+/// # Errors
+/// A request error: a scheme of integers, which has no limits of this kind; the errors of the devices.
+pub fn limits(
+    devices: &mut [Box<dyn Device>],
+    request: &EmulateRequest,
+    progress: &mut dyn FnMut(&str),
+    report: &mut Report,
+) -> Result<()> {
+    let mut rows = Vec::new();
+    for (scheme, units) in request.schemes.iter().zip(&request.units) {
+        for (device, unit) in devices.iter_mut().zip(units) {
+            let Some(unit) = unit else { continue };
+            progress(&scheme.name);
+            rows.extend(limits_of(scheme, unit, device.as_mut())?);
+        }
+    }
+    report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());
+    let fail = rows.iter().filter(|row| !row.holds).count();
+    report.answer = Some(format!("{fail} of {} kinds of operands fail.", rows.len()));
+    report.notes.push(
+        "Each line shows the smallest operands of its kind for which D is not the exact sum, rounded. If a scheme passes, the line \
+         shows the last operands that were tried. A is a row and B a column; one product computes all rows of a kind."
+            .into(),
+    );
+    report.tables.extend(Table::of("Where schemes fail", rows).filled());
+    Ok(())
+}
+
 /// The failures of a scheme on a device, a row for each kind of operands.
 ///
 /// A row that holds shows the last operands that were tried.
-///
-/// # Errors
-/// A request error: a scheme of integers, which has no limits of this kind; the errors of the device.
-pub fn limits(scheme: &Scheme, unit: &SchemeUnit, device: &mut dyn Device) -> Result<Vec<EmulationLimitRow>> {
+fn limits_of(scheme: &Scheme, unit: &SchemeUnit, device: &mut dyn Device) -> Result<Vec<EmulationLimitRow>> {
     let mut rows = Vec::new();
     if scheme.is_integer() {
         return Err(Error::request(format!(
@@ -115,7 +148,7 @@ fn number(x: f64) -> String {
     if x == 0.0 || !x.is_finite() || x.abs() == 1.0 {
         return if x == 0.0 && x.is_sign_negative() { "-0".into() } else { format!("{x}") };
     }
-    let (negative, significand, exponent) = super::split::taken_apart(x);
+    let (negative, significand, exponent) = taken_apart(x);
     let sign = if negative { "-" } else { "" };
     let zeros = significand.trailing_zeros();
     match significand >> zeros {

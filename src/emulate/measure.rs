@@ -1,10 +1,12 @@
 //! Errors of a product.
 
-use super::reference::{ProductReferences, nearest};
 use crate::{
     base::parallel,
     exact, format,
-    gemm::{Matrix, Yardstick},
+    product::{
+        Matrix,
+        reference::{ProductReferences, Yardstick, nearest},
+    },
 };
 
 /// Binades of errors in the histogram; errors beyond the first or the last count in it.

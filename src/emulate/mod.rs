@@ -1,12 +1,10 @@
 //! Matrix products of more precision than a unit's operands, made of several products of low precision.
 //!
-//! A [`Scheme`] says how: into which parts the elements of A and B are split, which products of parts are computed, in which accumulator, and
-//! how the sums are combined. It is data, a small TOML file of `schemes/` or of a user; one function composes all of them over
-//! [`gemm`](crate::gemm), on any device. [`run`] computes random products by schemes and measures them against plain f32, plain f64 and
+//! A [`Scheme`] says how. [`run`] computes random products by schemes and measures them against plain f32, plain f64 and
 //! the exact product; products of integers against exact integers.
 //!
 //! ```
-//! use tcnum::{device::{Device, ModelDevice}, emulate::{self, Draw, EmulateRequest, EmulationResult, Scheme, ProductShape, SchemeUnit}};
+//! use tcnum::{device::{Device, ModelDevice}, emulate::{self, EmulateRequest, EmulationResult}, inputs::Draw, product::ProductShape, scheme::{Scheme, SchemeUnit}};
 //! # fn main() -> tcnum::Result<()> {
 //! let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("turing")?)];
 //! let schemes = vec![Scheme::find("half")?, Scheme::find("egemm")?];
@@ -24,47 +22,18 @@
 //! # }
 //! ```
 
-mod bound;
 mod cheapest;
-mod choose;
-mod compose;
-mod doubles;
-mod fallback;
-mod file;
-mod held;
-mod integer_product;
+mod double_errors;
 mod integers;
 mod limits;
-mod lines;
 mod measure;
-mod moduli;
-mod operands;
-mod power;
-mod product_operands;
-mod reference;
-mod scheme;
-mod split;
-mod split_keys;
 pub mod table;
 
-pub use crate::inputs::Draw;
-pub use bound::error_bound;
-pub use cheapest::{SchemeChoiceRow, cheapest};
-pub use choose::SchemeUnit;
-pub(crate) use compose::{below, beside, turns};
-pub use doubles::{DoubleErrors, DoubleReferences};
-pub use held::OperandLoss;
+pub use cheapest::{SchemeChoiceRow, choose};
+pub use double_errors::DoubleErrors;
 pub use integers::{Integers, first_wrap};
 pub use limits::{EmulationLimitRow, limits};
 pub use measure::ProductErrors;
-pub use operands::NumberMatrix;
-pub use product_operands::ProductOperands;
-pub use reference::ProductReferences;
-pub use scheme::{
-    Digits, DynamicSlices, Emulated, Epilogue, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling,
-    Scheme, Slices, SplitPart, SumRegister, WholeParts,
-};
-pub(crate) use split::SliceLine;
 
 use std::time::{Duration, Instant};
 
@@ -72,7 +41,12 @@ use crate::{
     Error, Result, Stage,
     base::interrupt,
     device::{Device, DeviceName},
-    gemm::Matrix,
+    inputs::Draw,
+    product::{
+        Matrix, NumberMatrix, ProductOperands, ProductShape,
+        reference::{DoubleReferences, ProductReferences},
+    },
+    scheme::{Emulated, OperandLoss, OperandSplit, Scheme, SchemeUnit, check_terms, composed_products},
 };
 
 /// Terms of a product, about, where some rows stand for all.
@@ -81,17 +55,6 @@ const TERMS: usize = 1 << 28;
 const LEAST_ROWS: usize = 16;
 /// The numbers of f32 that are drawn where no distribution is named.
 pub(crate) const USUAL: Draw = Draw::Uniform(-1.0, 1.0);
-
-/// The rows of A, the columns of B, and the terms of each sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ProductShape {
-    /// Rows of A and D.
-    pub m: usize,
-    /// Columns of B and D.
-    pub n: usize,
-    /// Terms of each sum.
-    pub k: usize,
-}
 
 /// A request for products.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,33 +133,6 @@ pub struct DoubleOutcome {
     pub spread: [u32; 2],
 }
 
-/// The product of A and B by a scheme on a device, in the format that it emulates (of integers: s32).
-///
-/// # Errors
-/// Those of the device.
-pub fn product(
-    scheme: &Scheme,
-    unit: &SchemeUnit,
-    device: &mut dyn Device,
-    a: &NumberMatrix,
-    b: &NumberMatrix,
-) -> Result<Matrix> {
-    products(scheme, unit, device, &ProductOperands::new(a.clone(), b.clone()))
-}
-
-/// D = alpha A B + beta C by a scheme on a device; the products of a batch are stacked as A is.
-///
-/// # Errors
-/// A request error: matrices that do not fit, or operands that the scheme does not take; the errors of the device.
-pub fn products(
-    scheme: &Scheme,
-    unit: &SchemeUnit,
-    device: &mut dyn Device,
-    operands: &ProductOperands,
-) -> Result<Matrix> {
-    compose::whole(scheme, &unit.instructions, device, operands, operands.shape().m).map(|(product, ..)| product)
-}
-
 /// Computes products by shape and scheme into `done`, with the same operands on all devices.
 ///
 /// `progress` gets each next step, and the terms that are done. Returns whether all products were begun. An interrupted run has
@@ -245,7 +181,7 @@ fn of_shape(
                 let Some(unit) = unit else { continue };
                 interrupt::check()?;
                 progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
-                let (d, seconds, products) = compose::whole(scheme, &unit.instructions, own.as_mut(), operands, m)?;
+                let (d, seconds, products) = composed_products(scheme, &unit.instructions, own.as_mut(), operands, m)?;
                 account.done += terms;
                 let outcome = outcome(&d);
                 let product = request.keep.then_some(d);
@@ -270,7 +206,7 @@ fn of_shape(
             each(&operands, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
             continue;
         }
-        compose::check_terms(scheme, k)?;
+        check_terms(scheme, k)?;
         let operands = |emulates: Emulated| request.operands_at(emulates, shape, &rows);
         if scheme.emulates == Emulated::Double {
             if doubles.is_none() {
@@ -327,6 +263,30 @@ fn terms(scheme: &Scheme, shape: ProductShape, rows: usize) -> u64 {
 }
 
 impl EmulateRequest {
+    /// A note on each device that lacks an instruction of a scheme.
+    pub fn left_out(&self, devices: &[Box<dyn Device>]) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (at, device) in devices.iter().enumerate() {
+            let lacking = self.schemes.iter().zip(&self.units).filter(|(_, units)| units[at].is_none());
+            let names: Vec<&str> = lacking.map(|(scheme, _)| scheme.name.as_str()).collect();
+            if !names.is_empty() {
+                let device = &device.identity().name;
+                notes.push(format!("Schemes left out on {device}, which lacks an instruction: {}.", names.join(", ")));
+            }
+        }
+        notes
+    }
+
+    /// What the schemes cannot hold of given operands.
+    ///
+    /// # Errors
+    /// An interruption.
+    pub fn losses(&self) -> Result<Vec<OperandLoss>> {
+        let Some(operands) = &self.operands else { return Ok(Vec::new()) };
+        let losses = self.schemes.iter().map(|scheme| OperandLoss::of_operands(scheme, operands));
+        Ok(losses.collect::<Result<Vec<_>>>()?.concat())
+    }
+
     /// Number of products of the given batch; one, if operands are drawn.
     fn batch(&self) -> u64 {
         self.operands.as_ref().map_or(1, |own| own.batch as u64)

@@ -1,8 +1,7 @@
 //! Tables and notes of products by schemes.
 
 use super::{
-    DoubleErrors, DoubleOutcome, EmulateRequest, Emulated, Emulation, EmulationResult, Integers, ProductErrors,
-    ProductOperands, ProductShape, USUAL, first_wrap,
+    DoubleErrors, DoubleOutcome, EmulateRequest, Emulation, EmulationResult, Integers, ProductErrors, USUAL, first_wrap,
 };
 use crate::{
     base::{
@@ -10,7 +9,9 @@ use crate::{
         sentence::{self, span},
     },
     device::Device,
-    report::{Table, grouped, three_digits},
+    product::{ProductOperands, ProductShape},
+    report::{Report, Table, Verdict, grouped, three_digits},
+    scheme::Emulated,
 };
 
 crate::rows! {
@@ -318,8 +319,32 @@ fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emula
     done.iter().filter_map(row).collect()
 }
 
+/// Fills a report with products; `all` is false if time ended before all were begun.
+pub fn report(
+    request: &EmulateRequest,
+    devices: &[Box<dyn Device>],
+    done: &[Emulation],
+    all: bool,
+    report: &mut Report,
+) {
+    report.answer = answer(request, devices, done);
+    if !all {
+        let count = done.len();
+        report
+            .notes
+            .push(format!("{count} products were computed in a minute; a size or a shape computes all of that one."));
+    }
+    report.notes.extend(notes(request, done));
+    report.holds = holds(done);
+    report.verdict = Verdict::Inexact;
+    if let [device] = devices {
+        report.device = Some(device.identity().clone());
+    }
+    report.tables = tables(request, devices, done);
+}
+
 /// True if every product of integers is exact where s32 holds it, and exact modulo 2^32 elsewhere.
-pub fn holds(done: &[Emulation]) -> bool {
+fn holds(done: &[Emulation]) -> bool {
     done.iter().all(|own| match &own.outcome {
         EmulationResult::Integers(counts) => counts.hold(),
         EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => true,
@@ -327,7 +352,7 @@ pub fn holds(done: &[Emulation]) -> bool {
 }
 
 /// The tables that have rows.
-pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<Table> {
+fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<Table> {
     let of = match request.shapes[..] {
         [ProductShape { m, n, k }] => format!(" of {m} x {n} x {k}"),
         _ => String::new(),
@@ -343,7 +368,7 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 }
 
 /// The errors of the products, in sentences; `None` without a product.
-pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
+fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
     let on = sentence::devices(&devices.iter().map(|device| &device.identity().name).collect::<Vec<_>>());
     let error = |own: &Emulation| Some(measured(own)?.1.last()?.mred).filter(|error| !error.is_nan());
     let named = |own: &Emulation, error: f64| {
@@ -444,7 +469,7 @@ fn addition(operands: &ProductOperands) -> Option<String> {
 }
 
 /// Notes for the reader.
-pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
+fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     let mut notes = Vec::new();
     let sampled = done.iter().filter(|own| own.rows < own.shape.m);
     let sampled = distinct(sampled.map(|own| format!("{} of {}", own.rows, own.shape.m)));

@@ -11,9 +11,11 @@ use super::{
 use crate::{
     Result,
     base::sentence::span,
-    emulate::{DoubleOutcome, Emulated, EmulationResult, ProductShape, Scheme, SchemeUnit},
+    emulate::{DoubleOutcome, EmulationResult},
     inputs::Draw,
+    product::ProductShape,
     report::{Table, three_digits},
+    scheme::{Emulated, Scheme, SchemeUnit},
 };
 
 /// Largest number of rows, columns and terms.

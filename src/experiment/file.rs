@@ -11,13 +11,11 @@ use crate::{
     base::{available::if_available, nearest::nearest, text},
     chain::{self, MatrixScaling},
     device::{Device, Generation},
-    gemm::{
-        Schedule,
-        library::{Values, checked_shape},
-    },
+    gemm::library::checked_shape,
     inputs::{Init, Op},
     isa::Instruction,
     probe,
+    product::{Schedule, Values},
 };
 
 /// A table or figure of the literature, as its file declares it.

@@ -12,9 +12,11 @@ use crate::{
     Result,
     arithmetic::Model,
     device::Generation,
-    emulate::{EmulationResult, Integers, ProductShape, Scheme, SchemeUnit, first_wrap},
+    emulate::{EmulationResult, Integers, first_wrap},
     isa,
+    product::ProductShape,
     report::Table,
+    scheme::{Scheme, SchemeUnit},
 };
 
 /// Largest number of rows, columns and terms.

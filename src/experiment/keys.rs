@@ -8,9 +8,9 @@ use crate::{
     Error,
     base::named::Named,
     device::{SHARED_LOADS, SharedLoad},
-    emulate::Scheme,
     inputs::{Draw, Op},
     isa::{self, Instruction},
+    scheme::Scheme,
 };
 
 fn value<'de, D: Deserializer<'de>, T, E: Display>(

@@ -10,10 +10,10 @@ use crate::{
     chain::{ChainCurve, MatrixScaling},
     device::Device,
     emulate::EmulationResult,
-    gemm::Factors,
     inputs::{Draw, Init, Op},
     isa::Instruction,
     probe::{ProbeResult, bits::BitResult},
+    product::Factors,
 };
 
 /// Results by what decides them.

@@ -7,12 +7,9 @@ use crate::{
     chain::{block_format, has_known_scales},
     device::Device,
     format::{Format, block::Quantizer, find},
-    gemm::{
-        Executor, Factors, Matrix, Schedule, compute,
-        library::{Values, draw},
-    },
     inputs::random,
     isa::{Chunk, Codes, Instruction, Scale, Tiles},
+    product::{Executor, Factors, Matrix, Schedule, Values, compute, draw},
 };
 
 /// Everything that decides the operands of a product.
@@ -183,11 +180,7 @@ fn sparse(device: &mut dyn Device, i: &Instruction, factors: &Factors) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        device::ModelDevice,
-        gemm::{Yardstick, accuracy, library::Values},
-        isa,
-    };
+    use crate::{device::ModelDevice, gemm::accuracy, isa, product::Values, product::reference::Yardstick};
 
     /// Small sums are nearly exact with any instruction, if the operands are placed as they were drawn.
     #[test]

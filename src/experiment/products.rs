@@ -12,8 +12,8 @@ use crate::{
     arithmetic::Rule,
     base::{available::if_available, sentence::span},
     device::Device,
-    gemm::Matrix,
     isa,
+    product::Matrix,
     report::{Table, three_digits},
     summary::Summary,
 };
@@ -201,7 +201,7 @@ fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{device::ModelDevice, gemm::library::Values};
+    use crate::{device::ModelDevice, product::Values};
 
     /// The spread of many draws is what one draw says of its own error.
     #[test]

@@ -17,9 +17,11 @@ use crate::{
     arithmetic::Program,
     base::{named::named, sentence::span},
     device::Device,
-    emulate::{self, EmulateRequest, Emulated, EmulationResult, ProductErrors, ProductShape, Scheme, SchemeUnit},
+    emulate::{self, EmulateRequest, EmulationResult, ProductErrors},
     inputs::Draw,
+    product::ProductShape,
     report::{Table, three_digits},
+    scheme::{Emulated, Scheme, SchemeUnit},
     summary::Summary,
 };
 

@@ -1,11 +1,13 @@
 //! Tables of the accuracy of a product.
 
 use super::{
-    Yardstick,
     accuracy::{Accuracy, bin_name},
     tables::ProductRow,
 };
-use crate::report::{Report, Table, grouped, three_digits};
+use crate::{
+    product::reference::Yardstick,
+    report::{Report, Table, grouped, three_digits},
+};
 
 crate::rows! {
     /// Accuracy of D against a yardstick, on all elements or a sample spread over D.

@@ -1,73 +1,12 @@
-//! Whole matrix products made of instructions, bit for bit.
-//!
-//! A [`Schedule`] says how a product is made: by which instruction, in what order along k, split into how many parts and how those are
-//! joined, promoted to a second register how often, and rounded to what. It is data, a small TOML file. [`Product::of`] follows it on
-//! any device.
-//!
-//! ```
-//! use tcnum::{device::ModelDevice, gemm::{Factors, Matrix, Product, Schedule}, isa};
-//! # fn main() -> tcnum::Result<()> {
-//! let schedule = Schedule::new(isa::find("mma.m16n8k16.f32.f16.f16.f32")?)?;
-//! let half = schedule.instruction.a;
-//! let ones = Matrix::of_values(2, 40, half, &[0x3c00; 80]); // 2 x 40 times 40 x 2
-//! let factors = Factors::new(ones.clone(), ones.transposed());
-//! let mut device = ModelDevice::open("hopper")?;
-//! let d = Product::of(&mut device, &schedule, &factors)?.d;
-//! assert_eq!(d.codes.iter().map(|code| f32::from_bits(code as u32)).collect::<Vec<_>>(), [40.0; 4]);
-//! # Ok(())
-//! # }
-//! ```
+//! Products of devices and libraries: what they are by a schedule, how exact they are, and where two makers first differ.
 
 #[cfg(feature = "mpfr")]
 mod accuracy;
 #[cfg(feature = "mpfr")]
 pub mod accuracy_table;
-pub mod apart;
-mod aspects;
 pub mod between;
-mod captures;
-mod compute;
-mod differences;
-mod executor;
-mod factors;
-mod file;
-pub mod kernel;
 pub mod library;
-pub mod matching;
-mod matrix;
-mod plan;
-mod product;
-mod read;
-mod register;
-mod replay;
-mod sample;
-mod schedule;
-mod shipped;
-mod smallest;
-mod source;
 pub mod tables;
-mod yardstick;
 
 #[cfg(feature = "mpfr")]
-pub(crate) use accuracy::Yardsticks;
-#[cfg(feature = "mpfr")]
 pub use accuracy::{Accuracy, accuracy};
-pub use aspects::{Aspect, AspectWords};
-pub use captures::{Capture, Captures};
-pub use compute::{StepSum, compute, steps};
-pub use differences::{Differences, places};
-pub use executor::Executor;
-pub use factors::{Extents, Factors};
-pub use file::instruction;
-pub use matrix::Matrix;
-pub use plan::{Run, Walk};
-pub use product::{Product, ReadMatrix, computing, usual_device};
-pub use read::{ArrayFile, Conversion, writable, write, write_batch, write_named};
-pub use replay::{CudaReplay, ModelReplay, Replay, fastest};
-pub use schedule::{
-    AccumulatorJoin, Accumulators, BiasEntry, CEntry, KOrder, OperandRounding, OutputRounding, PartJoin, PartTerms,
-    Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
-};
-pub use smallest::Smallest;
-pub use source::{DrawnOperands, OperandSource};
-pub use yardstick::Yardstick;

@@ -1,15 +1,12 @@
 //! Tables of matrix products.
 
-use super::{
-    Differences, Factors, Product, Schedule,
-    between::{Between, KnownSchedule, ProductSide},
-    differences::places,
-};
+use super::between::{Between, KnownSchedule, ProductSide};
 use crate::{
     arithmetic::Model,
     device::DeviceName,
     distinguish::tables as told,
     format::Format,
+    product::{Differences, Factors, Product, Schedule, places},
     report::{Report, Table, Verdict, grouped},
 };
 

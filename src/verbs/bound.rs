@@ -13,12 +13,11 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::interrupt,
-    bound::{self, Claim, ObservedErrors, tables},
-    check::{self, CheckRequest},
-    device::ModelDevice,
+    bound::{self, ObservedErrors, tables},
+    check::BoundRequest,
     format::{self, Format},
-    gemm::{self, Product, Schedule},
     isa::{self, Instruction},
+    product::{self, bound::Claim},
     report::{Report, Table, Verdict},
 };
 
@@ -124,15 +123,7 @@ fn formats(text: &str) -> Result<[&'static Format; 3]> {
 /// The bounds of every order.
 fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
     let ks = if arguments.ks.is_empty() { vec![64, 512, 4096, 32768] } else { arguments.ks.clone() };
-    let mut rows = Vec::new();
-    let outcome = tables::bounds(claim, &ks, arguments.drawn.seed(), &mut rows);
-    if rows.is_empty() {
-        return outcome;
-    }
-    report.answer = tables::answer(claim, &rows);
-    report.notes.push(tables::NOTE.into());
-    report.tables.push(tables::table(rows));
-    outcome
+    tables::report(claim, &ks, arguments.drawn.seed(), report)
 }
 
 /// Errors of directed dot-product-adds.
@@ -157,48 +148,24 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
     let progress = Progress::new(&arguments.destination);
     report.seed = arguments.drawn.used_seed();
     let numbers = format::find("f64")?;
-    arguments.bounds.as_deref().map(|path| gemm::writable(path, numbers)).transpose()?;
+    arguments.bounds.as_deref().map(|path| product::writable(path, numbers)).transpose()?;
     let schedule = &claim.schedules[0];
     let source = arguments.operands.source(Some(&arguments.additions), Some(&arguments.drawn));
     source.fit(None)?;
-    let given = source.for_schedule(schedule, &mut report.notes)?;
-    let (claim, rounded) = claim.clone().taking(&given)?;
-    let factors = rounded.unwrap_or(given);
+    let operands = source.for_schedule(schedule, &mut report.notes)?;
     progress.step("computing the product by the model");
-    // Each element stands for itself: a sample of rows and columns has the bounds that the whole product has.
-    let (rows, columns) = check::sampled_places(&factors, arguments.sample);
-    let chosen = factors.chosen(&rows, &columns, schedule.scales.as_ref());
-    let narrowed = Claim { schedules: claim.schedules.iter().map(Schedule::narrowed).collect(), ..claim.clone() };
-    let d = Product::of(&mut ModelDevice::open(&arguments.model)?, &narrowed.schedules[0], &chosen)?.d;
-    let request = CheckRequest { claim: &narrowed, factors: &chosen, d: &d, sample: arguments.sample };
-    let found = check::check(&request, &|_| ())?;
-    report.holds = found.outside_count() == 0 && found.sample.running_outside.unwrap_or(0) == 0;
-    report.verdict = Verdict::OutsideBound;
-    let shape = (factors.a.rows, factors.b.columns, factors.k());
-    report.answer = Some(check::tables::bound_answer(&narrowed, &found));
-    report.tables.push(check::tables::check(&narrowed, shape, &found));
-    report.tables.extend(found.tolerance.as_ref().map(|own| check::tables::tolerances([own])));
-    if !found.finished {
+    let modelled = BoundRequest { claim, operands, sample: arguments.sample }.run()?;
+    modelled.report(report);
+    if !modelled.check.finished {
         interrupt::check()?;
     }
+    let factors = &modelled.factors;
     if let Some(path) = &arguments.bounds {
         let bar = Bar::new(&progress, "computing bounds", (factors.a.rows * factors.b.columns) as u64, 0, 1);
-        let done = |done| bar.show(done, 0);
-        let bounds = match claim.is_exact {
-            true => bound::running_matrix(&claim, &claim.schedules[0], &factors, &done)?,
-            false => bound::bounds_matrix(&claim, &factors, &done)?,
-        };
-        gemm::write(path, &bounds, bounds_metadata(&claim))?;
+        product::write(path, &modelled.bounds(&|done| bar.show(done, 0))?, bounds_metadata(&modelled.claim))?;
     }
-    if let [schedule] = &narrowed.schedules[..]
-        && found.undecided == 0
-        && schedule.scales.is_none()
-        && schedule.alpha == 1.0
-    {
-        let mut rows = Vec::new();
-        let outcome = tables::bounds(&narrowed, &[factors.k()], arguments.drawn.seed(), &mut rows);
-        report.tables.extend((!rows.is_empty()).then(|| tables::table(rows)));
-        outcome?;
+    match modelled.every_order() {
+        Some(claim) => tables::report(claim, &[factors.k()], arguments.drawn.seed(), report),
+        None => Ok(()),
     }
-    Ok(())
 }

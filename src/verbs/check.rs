@@ -14,10 +14,12 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::interrupt,
-    bound::{self, Claim, Origin},
     check::{self, CheckRequest, Tolerance, tables},
     format,
-    gemm::{self, ArrayFile, Conversion, OutputRounding, Schedule},
+    product::{
+        self, ArrayFile, Conversion, OutputRounding, Schedule,
+        bound::{Claim, Origin},
+    },
     report::Report,
 };
 
@@ -95,7 +97,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let model = Model::load(&arguments.model)?;
     let library = arguments.library.family()?;
     let numbers = format::find("f64")?;
-    arguments.bounds.as_deref().map(|path| gemm::writable(path, numbers)).transpose()?;
+    arguments.bounds.as_deref().map(|path| product::writable(path, numbers)).transpose()?;
     let progress = Progress::new(&arguments.destination);
     let source = arguments.operands.source(Some(&arguments.additions), None);
     source.fit(Some(&arguments.d))?;
@@ -116,7 +118,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         (None, None) => Origin::Generation,
     };
     let (claim, factors) = Claim::of_product(model, origin, given, d.format, &mut report.notes)?;
-    if arguments.power && !bound::is_bare(&claim.schedules[0], &factors) {
+    if arguments.power && !product::bound::is_bare(&claim.schedules[0], &factors) {
         return Err(Error::request(
             "--power tries faulty kernels of A times B alone: leave out C, the bias, alpha and scales",
         ));
@@ -131,7 +133,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     interrupt::check()?;
     if let Some(path) = &arguments.bounds {
         progress.step("computing the bounds");
-        gemm::write(path, &bound::bounds_matrix(&claim, &factors, &|_| ())?, bounds_metadata(&claim))?;
+        product::write(path, &product::bound::bounds_matrix(&claim, &factors, &|_| ())?, bounds_metadata(&claim))?;
     }
     if arguments.power {
         progress.step("trying faulty kernels");

@@ -15,13 +15,12 @@ use super::{
 };
 use crate::{
     Error, Result,
-    array::ArrayFile,
     base::{
         input::{StandardInput, each_word, room_for_a_row},
         interrupt,
     },
-    checkpoint::{Checkpoint, Layout},
-    convert::{ArrayRow, ConvertedFile, FileConversion, in_blocks},
+    checkpoint::Layout,
+    convert::{FileConversion, in_blocks},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding, find},
     quantise::shared,
@@ -255,49 +254,13 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
-    let (file, notes) = conversion_source(&conversion, input)?;
-    let ConvertedFile { rows, counts, note, unsound } =
-        conversion.run_on(&file, input, output, &mut |done, total| {
-            bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
-        })?;
-    let sentences =
-        unsound.sentence().into_iter().chain([conversion.answer(&rows)]).chain(counts.sentence("converted"));
-    report.answer = Some(sentences.collect::<Vec<_>>().join(" "));
+    let (file, notes) = conversion.source(input)?;
+    let converted = conversion.run_on(&file, input, output, &mut |done, total| {
+        bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
+    })?;
     report.notes.extend(notes);
-    report.notes.extend(note);
-    if let (Some(layout), false) = (&conversion.layout.layout, conversion.layout.config.is_empty()) {
-        let keys = conversion.layout.config.iter().map(|(key, value)| format!("{key} = {value}"));
-        let keys = keys.collect::<Vec<_>>().join(", ");
-        report.notes.push(format!("Programs know {layout} by quantization_config in config.json: {keys}."));
-    }
-    let lost = |row: &ArrayRow| row.to_zero > row.values / 2;
-    if matches!(conversion.to, ConversionTarget::Scalar { .. }) && rows.iter().any(lost) {
-        report.notes.push(
-            "Most values of an array became zero: they are below the format's numbers. --per gives the format scales."
-                .into(),
-        );
-    }
-    report.tables.push(conversion.table(rows));
+    conversion.report(converted, report);
     Ok(())
-}
-
-/// The arrays to convert, with quantised tensors decoded, and notes on them.
-///
-/// Files of this program and files whose content `--from` names are read as they are.
-fn conversion_source(conversion: &FileConversion, input: &Path) -> Result<(ArrayFile, Vec<String>)> {
-    let file = ArrayFile::open(input)?;
-    if conversion.from != FileContent::Scalar(None) || conversion.reads(&file.metadata) {
-        return Ok((file, Vec::new()));
-    }
-    if file.arrays.iter().any(|array| array.untyped) {
-        return Ok((file, Vec::new()));
-    }
-    let names = &conversion.names;
-    let wanted = |name: &str| {
-        if names.is_empty() { conversion.choice.wants(name) } else { names.iter().any(|own| own == name) }
-    };
-    let decoded = Checkpoint::of(file, input, None, None)?.decoded(&wanted)?;
-    Ok((decoded.file, decoded.notes))
 }
 
 fn scalar(arguments: &Arguments, format: &'static Format) -> Result<ConversionTarget> {

@@ -14,14 +14,14 @@ use crate::{
     array::Container,
     base::{distinct::distinct, work::UNASKED},
     device::{self, Device, DeviceName, ExecutionKind, cpu::CpuDevice},
-    emulate::{
-        self, Draw, EmulateRequest, Emulated, NumberMatrix, OperandLoss, ProductOperands, ProductShape, Scheme,
-        SchemeUnit, table,
-    },
+    emulate::{self, EmulateRequest, table},
     experiment::table::devices as table_of_devices,
-    gemm::{self, ArrayFile},
+    inputs::Draw,
     isa::{self, Instruction},
-    report::{Report, Table, Verdict, three_digits},
+    product::{self, ArrayFile},
+    product::{NumberMatrix, ProductOperands, ProductShape},
+    report::Report,
+    scheme::{Emulated, Scheme, SchemeUnit},
 };
 
 /// Default size of products.
@@ -146,7 +146,7 @@ fn schemes(arguments: &Arguments, given: Option<&ProductOperands>) -> Result<Vec
     if arguments.schemes.is_empty() && (arguments.choose.is_some() || given.is_some_and(wide) || more.is_some()) {
         let mut schemes = Scheme::emulating(Emulated::Double)?;
         if let Some(own) = more.filter(|_| arguments.choose.is_none()) {
-            schemes.retain(|scheme| own.fit_scheme(scheme).is_ok());
+            schemes.retain(|scheme| scheme.fit_operands(own).is_ok());
         }
         return Ok(schemes);
     }
@@ -160,8 +160,8 @@ fn schemes(arguments: &Arguments, given: Option<&ProductOperands>) -> Result<Vec
         schemes.retain(|scheme| !scheme.is_integer());
     }
     for scheme in &schemes {
-        given.fit_format(scheme)?;
-        given.fit_scheme(scheme)?;
+        scheme.fit_format(given)?;
+        scheme.fit_operands(given)?;
     }
     Ok(schemes)
 }
@@ -202,16 +202,6 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let required = arguments.schemes.iter().any(|name| !group(name)) && arguments.choose.is_none();
     let units = SchemeUnit::of_each(&schemes, &mut devices, like.as_ref(), required)?;
     one_product(arguments, &schemes, &devices)?;
-    for (at, device) in devices.iter().enumerate() {
-        let lacking = schemes.iter().zip(&units).filter(|(_, units)| units[at].is_none());
-        let names: Vec<&str> = lacking.map(|(scheme, _)| scheme.name.as_str()).collect();
-        if !names.is_empty() {
-            let device = &device.identity().name;
-            report
-                .notes
-                .push(format!("Schemes left out on {device}, which lacks an instruction: {}.", names.join(", ")));
-        }
-    }
     let square = |size: usize| ProductShape { m: size, n: size, k: size };
     let shapes = distinct(arguments.sizes.iter().map(|size| square(*size)).chain(arguments.shapes.iter().copied()));
     // Nobody has asked a program, which may be slow, for large products.
@@ -222,14 +212,6 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         None if shapes.is_empty() => vec![square(if unasked { SMALL } else { USUAL })],
         None => shapes,
     };
-    if let Some(own) = &given {
-        for scheme in &schemes {
-            for loss in OperandLoss::of_operands(scheme, own)? {
-                super::warn(&Error::request(loss.to_string()));
-                report.notes.push(loss.to_string());
-            }
-        }
-    }
     let request = EmulateRequest {
         units,
         shapes,
@@ -241,29 +223,23 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         rows: arguments.rows,
         schemes,
     };
+    report.notes.extend(request.left_out(&devices));
+    for loss in request.losses()? {
+        super::warn(&Error::request(loss.to_string()));
+        report.notes.push(loss.to_string());
+    }
     if let Some(accuracy) = arguments.choose {
-        return choose(&request, &mut devices, accuracy, &progress, report);
+        return emulate::choose(&mut devices, &request, accuracy, &mut |what| progress.step(what), report);
     }
     if arguments.limits {
-        return limits(&request, &mut devices, &progress, report);
+        return emulate::limits(&mut devices, &request, &mut |what| progress.step(what), report);
     }
     let mut done = Vec::new();
     let outcome = emulate::run(&mut devices, &request, &mut done, &mut |stage| progress.at(stage));
-    report.answer = table::answer(&request, &devices, &done);
-    if let Ok(false) = outcome {
-        let count = done.len();
-        report.notes.push(format!("{count} products were computed in a minute; --size N computes all, of that size."));
-    }
-    report.notes.extend(table::notes(&request, &done));
-    report.holds = table::holds(&done);
-    report.verdict = Verdict::Inexact;
-    if let [device] = &devices[..] {
-        report.device = Some(device.identity().clone());
-    }
+    table::report(&request, &devices, &done, !matches!(outcome, Ok(false)), report);
     if done.is_empty() && outcome.is_ok() {
         devices.iter().for_each(|device| select::nothing(report, device.as_ref()));
     }
-    report.tables = table::tables(&request, &devices, &done);
     if devices.len() > 1 && !done.is_empty() {
         report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
     }
@@ -277,8 +253,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ];
         let metadata = metadata.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
         match batch {
-            Some(batch) => gemm::write_batch(path, product, batch, metadata)?,
-            None => gemm::write(path, product, metadata)?,
+            Some(batch) => product::write_batch(path, product, batch, metadata)?,
+            None => product::write(path, product, metadata)?,
         }
     }
     outcome.map(drop)
@@ -294,80 +270,9 @@ fn one_product(arguments: &Arguments, schemes: &[Scheme], devices: &[Box<dyn Dev
         }
         _ if arguments.a.is_none() => refused("it holds the product of given operands; give --a and --b"),
         _ if arguments.rows.is_some() => refused("it holds all rows; leave out --rows"),
-        [scheme] if devices.len() == 1 => gemm::writable(path, scheme.result()),
+        [scheme] if devices.len() == 1 => product::writable(path, scheme.result()),
         _ => refused("it holds one product; name one scheme and one device"),
     }
-}
-
-/// Finds the cheapest scheme that meets an accuracy, on each device.
-fn choose(
-    request: &EmulateRequest,
-    devices: &mut [Box<dyn Device>],
-    accuracy: f64,
-    progress: &Progress,
-    report: &mut Report,
-) -> Result<()> {
-    let mut rows = Vec::new();
-    if request.shapes.len() > 1 {
-        return Err(Error::request("--choose is for one product; give one --size or --shape"));
-    }
-    for device in devices.iter_mut() {
-        rows.extend(emulate::cheapest(device.as_mut(), request, accuracy, &mut |what| progress.step(what))?);
-    }
-    if rows.is_empty() {
-        return Err(Error::unavailable(
-            "no device has the instructions of a scheme; schemes of f64 take products of s8 or e4m3",
-        ));
-    }
-    let shape = request.shapes[0];
-    report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());
-    report.answer = Some(match rows.iter().find(|row| row.chosen) {
-        Some(row) => format!(
-            "On {} {} is the cheapest scheme with errors up to {}: {} products, an observed error of {}.",
-            row.device,
-            row.scheme,
-            three_digits(accuracy),
-            row.products,
-            three_digits(row.observed)
-        ),
-        None => format!("No scheme has errors up to {} on these operands.", three_digits(accuracy)),
-    });
-    report.holds = rows.iter().any(|row| row.chosen);
-    report.verdict = Verdict::Inexact;
-    report.notes.push(format!(
-        "Errors are the largest |V - S| / sum |ab| of {} x {} x {}. Bits needed: below the largest elements of a row and a column, \
-         log2(k max|a| max|b| / sum |ab|) - log2(accuracy) for the element that needs most.",
-        shape.m, shape.n, shape.k
-    ));
-    report.tables.extend(Table::of("Fewest slices or moduli that meet the accuracy", rows).filled());
-    Ok(())
-}
-
-/// Finds the smallest operands for which each scheme fails.
-fn limits(
-    request: &EmulateRequest,
-    devices: &mut [Box<dyn Device>],
-    progress: &Progress,
-    report: &mut Report,
-) -> Result<()> {
-    let mut rows = Vec::new();
-    for (scheme, units) in request.schemes.iter().zip(&request.units) {
-        for (device, unit) in devices.iter_mut().zip(units) {
-            let Some(unit) = unit else { continue };
-            progress.step(&scheme.name);
-            rows.extend(emulate::limits(scheme, unit, device.as_mut())?);
-        }
-    }
-    report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());
-    let fail = rows.iter().filter(|row| !row.holds).count();
-    report.answer = Some(format!("{fail} of {} kinds of operands fail.", rows.len()));
-    report.notes.push(
-        "Each line shows the smallest operands of its kind for which D is not the exact sum, rounded. If a scheme passes, the line \
-         shows the last operands that were tried. A is a row and B a column; one product computes all rows of a kind."
-            .into(),
-    );
-    report.tables.extend(Table::of("Where schemes fail", rows).filled());
-    Ok(())
 }
 
 /// The named devices, each once, or the default one: this processor only if it can run all schemes.

@@ -3,7 +3,7 @@
 mod between;
 mod compute;
 mod library;
-mod matched;
+mod matching;
 
 use std::{
     collections::BTreeMap,
@@ -24,14 +24,13 @@ use crate::{
     arithmetic::shipped,
     array::Container,
     base::atomic,
-    bound::{Claim, LibraryFamily},
     device::OperandLayout,
     format::{self, Format},
-    gemm::{
+    gemm::{library::checked_shape, tables},
+    product::{
         self, ArrayFile, Conversion, Differences, DrawnOperands, Factors, KOrder, Matrix, OperandSource, PartJoin,
-        Schedule,
-        library::{Values, checked_shape},
-        tables,
+        Schedule, Values,
+        bound::{Claim, LibraryFamily},
     },
     report::{Report, Table},
 };
@@ -57,7 +56,7 @@ pub(super) struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Question {
     Compute(Box<compute::Arguments>),
-    Match(Box<matched::Arguments>),
+    Match(Box<matching::Arguments>),
     Between(Box<between::Arguments>),
     Library(Box<library::Arguments>),
 }
@@ -94,7 +93,7 @@ impl Verb for Arguments {
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     match &arguments.question {
         Question::Compute(own) => compute::run(own, report),
-        Question::Match(own) => matched::run(own, report),
+        Question::Match(own) => matching::run(own, report),
         Question::Between(own) => between::run(own, report),
         Question::Library(own) => library::run(own, report),
     }
@@ -328,7 +327,7 @@ impl ScheduleOptions {
     pub(super) fn schedule(&self, operands: &Operands) -> Result<Option<Schedule>> {
         let mut schedule = match (&self.schedule, &self.instruction) {
             (Some(path), _) => Schedule::read(path)?,
-            (None, Some(name)) => Schedule::new(gemm::instruction(name)?)?,
+            (None, Some(name)) => Schedule::new(product::instruction(name)?)?,
             (None, None) => match self.change(operands) {
                 Some(option) => {
                     return Err(Error::request(format!(
@@ -394,5 +393,5 @@ fn write_schedule(path: Option<&PathBuf>, schedule: Option<&Schedule>) -> Result
 /// Writes operands to the file of `--apart`.
 fn write_operands(path: &Path, factors: &Factors) -> Result<()> {
     let metadata = BTreeMap::from([("tcnum.source".to_string(), invocation())]);
-    gemm::write_named(path, &factors.named(), metadata).map_err(|error| error.within("--apart"))
+    product::write_named(path, &factors.named(), metadata).map_err(|error| error.within("--apart"))
 }

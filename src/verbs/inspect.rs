@@ -8,8 +8,9 @@ use super::{OutputDestination, Progress, Verb, progress::Bar};
 use crate::{
     Error, Result,
     base::nearest::nearest,
-    checkpoint::{Checkpoint, CheckpointTensor, Layout, compared, inspected},
+    checkpoint::{Checkpoint, CheckpointTensor, Layout},
     format,
+    inspect::{compared, inspected},
     isa::pattern,
     report::Report,
 };

@@ -20,8 +20,8 @@ use tcnum::{
         cuda::{chains::kernel, compile},
     },
     format,
-    gemm::{Executor, Factors, Matrix, Schedule, compute, library::Values, library::draw},
     isa::{self, Codes},
+    product::{Executor, Factors, Matrix, Schedule, Values, compute, draw},
 };
 
 /// What the kernel takes from CUDA besides.

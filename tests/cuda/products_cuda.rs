@@ -4,7 +4,7 @@
 use crate::machine::{NO_NVRTC, Need, amount, skip};
 use tcnum::{
     device::cuda::{self, CudaDevice, compile, products::kernel},
-    gemm::{Executor, Factors, Schedule, compute, library::Values, library::draw},
+    product::{Executor, Factors, Schedule, Values, compute, draw},
 };
 
 /// Schedules, and shapes that fill neither tiles nor steps.

@@ -6,13 +6,9 @@ use tcnum::{
     device::{
         Attributes, ChosenAlgorithm, Generation, Identity, Library, LibraryProduct, ModelDevice, OperandLayout, Problem,
     },
-    gemm::{
-        Executor, Factors, Matrix, Schedule,
-        between::{Knowledge, ProductMaker, ProductSide, between},
-        compute,
-        library::LibrarySchedules,
-    },
+    gemm::between::{Knowledge, ProductMaker, ProductSide, between},
     isa::{self, Codes},
+    product::{Executor, Factors, LibrarySchedules, Matrix, Schedule, compute},
 };
 
 use crate::{

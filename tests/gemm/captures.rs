@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use tcnum::{
     array::{Array, Arrays, Content},
-    gemm::{Captures, Factors, Matrix},
+    product::{Captures, Factors, Matrix},
 };
 
 use crate::{command::format, compute::matrix};

@@ -6,8 +6,8 @@ use serde_json::Value;
 use tcnum::{
     array::{Array, Arrays},
     format::{self, Format},
-    gemm::{ArrayFile, Conversion, Matrix, Schedule},
     isa,
+    product::{ArrayFile, Conversion, Matrix, Schedule},
 };
 
 use crate::{
@@ -57,7 +57,7 @@ fn d_is_written_as_both_kinds_of_file_and_compared() {
     let device = ["--device", "model:hopper", "--instr", HALF, "--a", &first, "--b", &second];
     let report = gemm(&[&device[..], &["--out", &out]].concat(), 0);
     let expected =
-        computed("hopper", &Schedule::new(isa::find(HALF).unwrap()).unwrap(), &tcnum::gemm::Factors::new(a, b));
+        computed("hopper", &Schedule::new(isa::find(HALF).unwrap()).unwrap(), &tcnum::product::Factors::new(a, b));
     assert_eq!(read(&out), expected);
     let product = &report["tables"]["products"][0];
     assert_eq!((&product["m"], &product["n"], &product["k"]), (&20.into(), &30.into(), &50.into()));

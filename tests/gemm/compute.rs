@@ -7,11 +7,11 @@ use tcnum::{
     arithmetic::Model,
     device::ModelDevice,
     format::{self, Format, Overflow, Rounding},
-    gemm::{
+    isa,
+    product::{
         self, AccumulatorJoin, Accumulators, BiasEntry, CEntry, Executor, Factors, KOrder, Matrix, OperandRounding,
         OutputRounding, PartJoin, PartTerms, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
     },
-    isa,
 };
 
 use crate::plain;
@@ -34,7 +34,7 @@ pub(crate) fn computed(model: &str, schedule: &Schedule, factors: &Factors) -> M
     let mut device = ModelDevice::open(model).unwrap();
     let (m, n) = (factors.a.rows, factors.b.columns);
     let mut executor = Executor::of(&mut device, schedule, m, n).unwrap();
-    gemm::compute(schedule, &mut executor, factors, &|_| ()).unwrap()
+    product::compute(schedule, &mut executor, factors, &|_| ()).unwrap()
 }
 
 fn by_hand(model: &str, schedule: &Schedule, factors: &Factors) -> Matrix {

@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, path::Path};
 use tcnum::{
     array::Arrays,
     device::ModelDevice,
-    emulate::{self, NumberMatrix, ProductOperands, Scheme, SchemeUnit},
+    product::{NumberMatrix, ProductOperands},
+    scheme::{self, Scheme, SchemeUnit},
 };
 
 const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gemm/cublas-fp64.safetensors");
@@ -48,7 +49,7 @@ fn products_of_cublas_are_replayed_bit_for_bit() {
             batch: if array.shape.len() == 3 { array.shape[0] } else { 1 },
         };
         let d = matrix(&array.name);
-        let own = emulate::products(&scheme, &unit, &mut device, &operands).unwrap();
+        let own = scheme::products(&scheme, &unit, &mut device, &operands).unwrap();
         for (at, (own, expected)) in own.codes.iter().map(f64::from_bits).zip(&d.values).enumerate() {
             let same = own.to_bits() == expected.to_bits() || own.is_nan() && expected.is_nan();
             assert!(same, "{} of {}: element {at} is {own:e} and not {expected:e}", scheme.name, array.name);

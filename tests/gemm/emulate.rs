@@ -4,12 +4,12 @@
 use tcnum::{
     arithmetic::{Evaluator, Model},
     device::{Device, ModelDevice},
-    emulate::{
-        self, Draw, EmulateRequest, EmulationResult, NumberMatrix, OperandSplit, ProductShape, Scheme, SchemeUnit,
-        first_wrap,
-    },
+    emulate::{self, EmulateRequest, EmulationResult, first_wrap},
     format::{Overflow, Rounding},
+    inputs::Draw,
     isa::{self, Case, Instruction},
+    product::{NumberMatrix, ProductShape},
+    scheme::{self, OperandSplit, Scheme, SchemeUnit},
 };
 
 use crate::program::{tcnum, validate_report};
@@ -45,7 +45,7 @@ fn product(model: &str, name: &str, a: &NumberMatrix, b: &NumberMatrix) -> Vec<u
         name => Scheme::find(name).unwrap(),
     };
     let unit = SchemeUnit::of(&scheme, &mut device, None).unwrap();
-    let d = emulate::product(&scheme, &unit, &mut device, a, b).unwrap();
+    let d = scheme::product(&scheme, &unit, &mut device, a, b).unwrap();
     d.codes.iter().map(|code| code as u32).collect()
 }
 
@@ -261,7 +261,7 @@ fn slices_lose_nothing_but_the_products_that_are_dropped() {
         let scheme = Scheme::find(name).unwrap();
         let like = instruction.map(|name| isa::find(name).unwrap());
         let unit = SchemeUnit::of(&scheme, &mut device, like.as_ref()).unwrap();
-        let d = emulate::product(&scheme, &unit, &mut device, &a, &b).unwrap();
+        let d = scheme::product(&scheme, &unit, &mut device, &a, &b).unwrap();
         for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
             let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column] as f32).collect();
             let (x, e) = sliced(&row_of(&a, row), count, bits, nearest);

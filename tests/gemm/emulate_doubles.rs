@@ -7,10 +7,10 @@ use proptest::{
 use tcnum::{
     array::{Array, Arrays},
     device::ModelDevice,
-    emulate::{
-        self, DoubleErrors, DoubleReferences, NumberMatrix, OperandLoss, ProductOperands, Scheme, SchemeUnit,
-        error_bound,
-    },
+    emulate::DoubleErrors,
+    product::reference::DoubleReferences,
+    product::{NumberMatrix, ProductOperands},
+    scheme::{self, OperandLoss, Scheme, SchemeUnit, error_bound},
 };
 
 use crate::program::{tcnum, validate_report};
@@ -19,7 +19,7 @@ use crate::program::{tcnum, validate_report};
 fn product(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix) -> Vec<f64> {
     let mut device = ModelDevice::open("hopper").unwrap();
     let unit = SchemeUnit::of(scheme, &mut device, None).unwrap();
-    let d = emulate::product(scheme, &unit, &mut device, a, b).unwrap();
+    let d = scheme::product(scheme, &unit, &mut device, a, b).unwrap();
     assert_eq!(d.format.name, "f64");
     d.codes.iter().map(f64::from_bits).collect()
 }
@@ -346,7 +346,7 @@ fn operands_of_files_are_multiplied_and_the_product_is_written() {
         (&["--scheme", "crt-int8-f64", "--alpha", "2"], "crt-int8-f64 has no alpha, beta and C"),
         (&["--scheme", "cublas-fp64", "--beta", "2"], "--c"),
         (&["--scheme", "cublas-fp64", "--c", &x], "C is 6 x 10; expected 6 x 4"),
-        (&["--choose", "1e-9", "--alpha", "2"], "--choose is for one product A B"),
+        (&["--choose", "1e-9", "--alpha", "2"], "a scheme is chosen for one product A B"),
     ] {
         let run = tcnum(&[&common[..], arguments].concat());
         assert!(
@@ -440,7 +440,7 @@ fn the_cheapest_scheme_meets_the_accuracy_with_the_fewest_products() {
         ("model:volta", &["--scheme", "crt-int8-f64"][..], "no device has the instructions of a scheme"),
         ("model:ampere", &["--scheme", "half"], "half emulates f32; --choose is among schemes of f64"),
         ("model:ampere", &["--scheme", "l16-r16"], "l16-r16 multiplies integers; --choose is among schemes of f64"),
-        ("model:ampere", &["--shape", "8x8x8"], "--choose is for one product"),
+        ("model:ampere", &["--shape", "8x8x8"], "a scheme is chosen for one product"),
     ] {
         let own = ["emulate", "--size", "24", "--choose", "1e-9", "--device", device, "-q"];
         let run = tcnum(&[&own[..], more].concat());

@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use tcnum::{
     arithmetic::Model,
-    gemm::{
+    isa,
+    product::{
         Schedule,
         kernel::{Contradiction, KernelNames, KernelTable, Says},
     },
-    isa,
 };
 
 use crate::machine::amount;

@@ -6,15 +6,13 @@ use tcnum::{
         Attributes, ChosenAlgorithm, Compute, Generation, Identity, Library, LibraryProduct, ModelDevice,
         OperandLayout, Problem,
     },
-    gemm::{
-        Executor, Factors, Matrix, ModelReplay, PartJoin, Residue, Schedule, compute,
-        library::{
-            AskedProduct, BatchRow, Layer, LibrarySchedules, Values,
-            campaign::{Campaign, ProductOutcome},
-            read_layers, read_shapes,
-        },
+    gemm::library::{
+        AskedProduct, BatchRow, Layer,
+        campaign::{Campaign, ProductOutcome},
+        read_layers, read_shapes,
     },
     isa::Codes,
+    product::{Executor, Factors, LibrarySchedules, Matrix, ModelReplay, PartJoin, Residue, Schedule, Values, compute},
 };
 
 use crate::{between::ByBatch, program::tcnum};
@@ -213,7 +211,7 @@ fn a_library_that_does_something_else_is_found_out_and_its_schedule_too() {
 
 #[test]
 fn a_schedule_that_was_found_is_tried_again_without_a_search() {
-    let descending = |schedule: Schedule| Schedule { order: tcnum::gemm::KOrder::Descending, ..schedule };
+    let descending = |schedule: Schedule| Schedule { order: tcnum::product::KOrder::Descending, ..schedule };
     let mut library = Simulated::new(attributes(35, 1, 0), descending);
     let (schedules, mut replay) = (shipped(), ModelReplay);
     let mut campaign = Campaign::new(&mut library, &mut replay, &schedules, "hopper".into(), 1, 1);
@@ -222,7 +220,7 @@ fn a_schedule_that_was_found_is_tried_again_without_a_search() {
         let factors = campaign.factors(&asked);
         let found = campaign.explain(&asked, &factors).unwrap().0;
         assert_eq!((found.outcome, campaign.searches), (ProductOutcome::Found, 0));
-        assert_eq!(found.found.unwrap().order, tcnum::gemm::KOrder::Descending);
+        assert_eq!(found.found.unwrap().order, tcnum::product::KOrder::Descending);
     }
 }
 
@@ -378,7 +376,7 @@ fn products_of_the_library_are_replayed_on_a_gpu() {
     use crate::machine::{Need, skip};
     use tcnum::{
         device::cuda::{CudaDevice, compile, cublaslt::CublasLt},
-        gemm::CudaReplay,
+        product::CudaReplay,
     };
     let opened = CublasLt::open(0).and_then(|library| Ok((library, CudaDevice::open(0)?, compile::version()?)));
     let (mut library, device) = match opened {

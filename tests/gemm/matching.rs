@@ -3,15 +3,16 @@
 use serde_json::Value;
 use tcnum::{
     device::ModelDevice,
-    emulate::{self, NumberMatrix, Scheme, SchemeUnit},
     format::{self, Overflow, Rounding},
-    gemm::{
+    isa,
+    product::NumberMatrix,
+    product::{
         AccumulatorJoin, Accumulators, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding,
         PartJoin, PartTerms, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
         kernel::KernelNames,
-        matching::{self, Matches, Suspects},
+        search::{self, Matches, Suspects},
     },
-    isa,
+    scheme::{self, Scheme, SchemeUnit},
 };
 
 use crate::{
@@ -184,7 +185,7 @@ fn operands_that_do_not_fit_are_refused_before_the_search() {
             turn: None,
             kernels: KernelNames::default(),
         };
-        matching::find(&suspects, factors, &d, &mut Matches::default(), &|_| ()).unwrap_err().to_string()
+        search::find(&suspects, factors, &d, &mut Matches::default(), &|_| ()).unwrap_err().to_string()
     };
     for (factors, words) in [
         (Factors { c: Some(matrix(2, 3, single, 1)), ..factors.clone() }, "C is 2 x 3"),
@@ -289,7 +290,10 @@ fn a_product_is_made_that_tells_schedules_apart() {
     assert!(report["notes"].to_string().contains("apart.safetensors:a"), "{}", report["notes"]);
     // Of that product, those of one group give the same D, and the others do not.
     let read = |name: &str| {
-        tcnum::gemm::ArrayFile::parse(&format!("{file}:{name}")).read(None, tcnum::gemm::Conversion::Keep).unwrap().0
+        tcnum::product::ArrayFile::parse(&format!("{file}:{name}"))
+            .read(None, tcnum::product::Conversion::Keep)
+            .unwrap()
+            .0
     };
     let factors = Factors::new(read("a"), read("b"));
     assert_eq!((factors.a.rows, factors.b.columns, factors.k()), (16, 24, 192));
@@ -468,7 +472,7 @@ fn a_scheme_of_splitting_is_found_with_its_blocks() {
     let mut device = ModelDevice::open("hopper").unwrap();
     let unit = SchemeUnit::of(&scheme, &mut device, None).unwrap();
     let factors = Factors::new(matrix(16, 256, single, 21), matrix(256, 24, single, 22));
-    let d = emulate::product(
+    let d = scheme::product(
         &scheme,
         &unit,
         &mut device,

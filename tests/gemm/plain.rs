@@ -3,11 +3,11 @@
 use tcnum::{
     arithmetic::Evaluator,
     format::{self, Format, Overflow, Rounding},
-    gemm::{
+    isa::Case,
+    product::{
         AccumulatorJoin, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, PartTerms, Residue,
         ScaleUse, Schedule,
     },
-    isa::Case,
     softfloat::{Converter, Environment, Unit},
 };
 

@@ -1,8 +1,8 @@
 //! Schedules as files and as sentences.
 
 use tcnum::{
-    gemm::{Run, Schedule},
     isa,
+    product::{Run, Schedule},
 };
 
 const INSTRUCTION: &str = "instruction = \"mma.m16n8k16.f32.f16.f16.f32\"\n";

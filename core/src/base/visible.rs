@@ -36,6 +36,13 @@ pub fn without_middle(text: &str) -> Cow<'_, str> {
     format!("{} [... {} characters ...] {}", &text[..first], count - MOST, &text[last..]).into()
 }
 
+/// A name in a sentence: hidden characters and line ends are escaped.
+pub fn one_line(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len());
+    name.chars().for_each(|c| if is_hidden(c) { shown.extend(c.escape_default()) } else { shown.push(c) });
+    shown
+}
+
 /// Beginning of a foreign word, for a message.
 pub fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(60) {

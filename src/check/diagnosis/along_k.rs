@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Error, Result,
     base::{interrupt, work},
-    gemm::{Factors, Schedule},
+    product::{Factors, Schedule},
 };
 
 /// Ends of ranges along k that are tried, at most; of a longer k they lie apart.

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Error, Result,
     base::{interrupt, work},
-    gemm::{Factors, Matrix},
+    product::{Factors, Matrix},
 };
 
 /// Columns (rows) by which the row (column) of a product is found that a row (column) of D holds.

@@ -1,7 +1,7 @@
 //! Features that errors without a cause have in common.
 
 use super::elements::Elements;
-use crate::{check::ProductCheck, gemm::places};
+use crate::{check::ProductCheck, product::places};
 
 /// An error: D, and the exact value.
 struct Pair {

@@ -8,10 +8,13 @@ use super::{Cause, Explanation};
 use crate::{
     Error, Result,
     base::{interrupt, parallel, work},
-    bound::{Claim, ElementBounds, ProductBounds},
     check::{CheckRequest, Outside, sample::spread},
     format::Format,
-    gemm::{Factors, Matrix, Schedule, Yardsticks},
+    product::reference::Yardsticks,
+    product::{
+        Factors, Matrix, Schedule,
+        bound::{Claim, ElementBounds, ProductBounds},
+    },
 };
 
 /// Products that are summed exactly for a cause, about, with bounds of every order.

@@ -13,8 +13,8 @@ use crate::{
     base::interrupt,
     device::ModelDevice,
     format::{FORMATS, Format, Overflow, Rounding},
-    gemm::{Factors, Product, Schedule},
     isa,
+    product::{Factors, Product, Schedule},
 };
 
 /// The operands that a cause changes.

@@ -4,7 +4,7 @@ use super::{Cause, Explanation, along_k, elements::Elements, first};
 use crate::{
     Result,
     format::{Format, Overflow, Rounding},
-    gemm::{Factors, Matrix, Schedule},
+    product::{Factors, Matrix, Schedule},
 };
 
 /// A change of the claimed product; false where there is nothing to change.

@@ -12,7 +12,12 @@ use std::{collections::BTreeSet, ops::Range};
 
 use self::elements::Elements;
 use super::{CheckRequest, Outside, ProductCheck};
-use crate::{Result, base::named::named, bound::is_bare, gemm::places, report::grouped};
+use crate::{
+    Result,
+    base::named::named,
+    product::{bound::is_bare, places},
+    report::grouped,
+};
 
 named! {
     /// A cause of errors, the simplest first.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use rug::Rational;
 
 use super::{library::of_library, *};
-use crate::{arithmetic::shipped, bound::ProductBounds};
+use crate::{arithmetic::shipped, product::bound::ProductBounds};
 
 /// Counts of the elements of drawn products.
 #[derive(Debug, Default, PartialEq)]

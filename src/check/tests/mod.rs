@@ -11,15 +11,18 @@ use proptest::prelude::*;
 use super::{Cause, CheckRequest, ProductCheck, Tolerance, check, power::power};
 use crate::{
     arithmetic::Model,
-    bound::{Claim, ElementBounds, LibraryFamily, Magnitudes, OrderFreeBounds, Origin, bounds_matrix, running_matrix},
     device::ModelDevice,
     format::{self, Format, Overflow, Rounding},
-    gemm::{
-        AccumulatorJoin, Accumulators, Factors, Matrix, OutputRounding, PartJoin, PartTerms, Product, ScaleBlocks,
-        ScaleUse, Schedule, SplitK, Yardsticks,
-    },
     inputs::random,
     isa,
+    product::reference::Yardsticks,
+    product::{
+        AccumulatorJoin, Accumulators, Factors, Matrix, OutputRounding, PartJoin, PartTerms, Product, ScaleBlocks,
+        ScaleUse, Schedule, SplitK,
+        bound::{
+            Claim, ElementBounds, LibraryFamily, Magnitudes, OrderFreeBounds, Origin, bounds_matrix, running_matrix,
+        },
+    },
 };
 
 /// Numbers of a format: a random sign and significand, and exponents in a range around zero.

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Checkpoint, CheckpointTensorRow, Layout, Packing, Survey, compare, swizzle, tensor::GlobalScale};
+use super::{Checkpoint, Layout, Packing, swizzle, tensor::GlobalScale};
 use crate::{
     array::{Array, ArrayFile, Arrays, Content},
     convert::FileConversion,
@@ -20,6 +20,7 @@ use crate::{
         block::{BlockFormat, Quantizer, find as block, formats as block_formats, pack_pairs},
         find,
     },
+    inspect::{CheckpointTensorRow, Survey, compare},
     tensor::{ArrayNames, ConversionTarget, FileContent, Sharing, TensorChoice},
 };
 

@@ -8,15 +8,6 @@ use toml::{Table, Value};
 
 pub use sides::{PairRequest, SideRequest};
 
-use super::{
-    Differences, Executor, Factors, Matrix, ModelReplay, Replay, Schedule, Smallest, StepSum, compute,
-    kernel::KernelNames,
-    library::LibrarySchedules,
-    matching::{self, MatchCandidate, Matches, Suspects, suited},
-    sample::Sample,
-    smallest::smallest,
-    steps,
-};
 use crate::{
     Error, Result,
     base::work::UNASKED,
@@ -24,6 +15,13 @@ use crate::{
     distinguish::{self, Distinction, DistinctionVerdict, SearchLimits},
     format::Format,
     isa,
+    product::{
+        Differences, Executor, Factors, LibrarySchedules, Matrix, ModelReplay, Replay, Sample, Schedule, Smallest,
+        StepSum, compute,
+        kernel::KernelNames,
+        search::{self, MatchCandidate, Matches, Suspects, suited},
+        smallest, steps,
+    },
 };
 
 /// Rows and columns on which the schedule of a library is judged.
@@ -274,7 +272,7 @@ fn found(
         kernels: KernelNames::default(),
     };
     let mut matches = Matches::default();
-    match matching::find(&suspects, factors, d, &mut matches, &|_| ()) {
+    match search::find(&suspects, factors, d, &mut matches, &|_| ()) {
         Ok(()) => (),
         Err(error @ Error::Interrupted { .. }) => return Err(error),
         // No instruction of the models has these operands.
@@ -286,7 +284,7 @@ fn found(
         how,
     };
     if let (None, Some(element)) = (matches.found.first(), element) {
-        let mixed = matching::mixed(&suspects, factors, d, &matches, &|_| ())?;
+        let mixed = search::mixed(&suspects, factors, d, &matches, &|_| ())?;
         return Ok(mixed.map(|mixed| known(mixed.of(element), "found of the first element that differs")));
     }
     Ok(matches.found.first().map(|found| known(found, "found")))

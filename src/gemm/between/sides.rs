@@ -6,7 +6,7 @@ use super::{ProductMaker, ProductSide};
 use crate::{
     Error, Result,
     device::{ChosenAlgorithm, DeviceName, Problem, cuda::cublaslt::CublasLt},
-    gemm::{self, Factors, OperandSource, Schedule, library::LibrarySchedules, source::with_library},
+    product::{self, Factors, LibrarySchedules, OperandSource, Schedule},
 };
 
 /// A side by its name.
@@ -42,7 +42,7 @@ impl SideRequest {
                 }
                 Some(("algorithm", own)) => named.algorithm = Some(ChosenAlgorithm::parse(own).map_err(wrong)?),
                 _ if what.ends_with(".toml") => named.schedule = Some(Schedule::read(what.as_ref())?),
-                _ => match gemm::instruction(what) {
+                _ => match product::instruction(what) {
                     Ok(instruction) => named.schedule = Some(Schedule::new(instruction)?),
                     Err(_) => break,
                 },
@@ -101,7 +101,7 @@ impl PairRequest<'_> {
         let scheduled = || schedules.iter().flatten();
         let own = scheduled().find(|own| own.operands.is_some()).or(scheduled().next());
         let factors = match (own, problem) {
-            (Some(own), Some(problem)) => self.operands.for_schedule(&with_library(own, problem)?, notes)?,
+            (Some(own), Some(problem)) => self.operands.for_schedule(&product::with_library(own, problem)?, notes)?,
             (Some(own), None) => self.operands.for_schedule(own, notes)?,
             (None, Some(problem)) => self.operands.for_problem(problem, notes)?,
             (None, None) => return Err(unscheduled(&self.sides[0])),
@@ -142,7 +142,7 @@ impl PairRequest<'_> {
     }
 
     fn scheduled(&self, named: &SideRequest, schedule: Schedule) -> Result<ProductMaker> {
-        let device = gemm::computing(&named.device, self.timeout)?;
+        let device = product::computing(&named.device, self.timeout)?;
         Ok(ProductMaker::Scheduled { device, schedule: Box::new(schedule) })
     }
 

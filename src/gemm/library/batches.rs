@@ -5,17 +5,16 @@ use std::{collections::BTreeSet, path::Path};
 use serde::Deserialize;
 
 use super::{
-    LibrarySchedules, Values,
     campaign::Campaign,
-    checked_shape, draw,
+    checked_shape,
     shapes::{lines, named},
 };
 use crate::{
     Error, Result,
     base::{digest::fnv1a, interrupt, text},
     device::{Attributes, OperandLayout, Problem},
-    gemm::{Differences, Factors, Matrix, ModelReplay, Replay, sample::Sample},
     inputs::random,
+    product::{Differences, Factors, LibrarySchedules, Matrix, ModelReplay, Replay, Sample, Values, draw},
 };
 
 /// Columns of the row that the model replays.

@@ -1,20 +1,20 @@
 //! Products of a library, each compared in every bit with the schedule that its algorithm implies.
 
 use super::{
-    AskedProduct, LibrarySchedules, Prediction, Values, draw,
+    AskedProduct,
     tables::{LibraryProductRow, library_product},
 };
 use crate::{
     Error, Result,
     base::{digest::fnv1a, interrupt, named::named},
     device::{Attributes, ChosenAlgorithm, Library},
-    gemm::{
-        Differences, Factors, KOrder, Matrix, ModelReplay, Replay, Schedule,
-        kernel::KernelNames,
-        matching::{self, Matches, Suspects, suited},
-        sample::Sample,
-    },
     inputs::random,
+    product::{
+        Differences, Factors, KOrder, LibrarySchedules, Matrix, ModelReplay, Prediction, Replay, Sample, Schedule,
+        Values, draw,
+        kernel::KernelNames,
+        search::{self, Matches, Suspects, suited},
+    },
 };
 
 /// Failures in a row that end a campaign.
@@ -307,7 +307,7 @@ impl<'a> Campaign<'a> {
             kernels: KernelNames::default(),
         };
         let mut found = Matches::default();
-        match matching::find(&suspects, &sample.factors, &sample.d, &mut found, &|_| ()) {
+        match search::find(&suspects, &sample.factors, &sample.d, &mut found, &|_| ()) {
             Ok(()) => (),
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => {

@@ -4,12 +4,11 @@ use std::path::Path;
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::Values;
 use crate::{
     Error, Result,
     base::{named::Named, text},
     device::{OperandLayout, Problem},
-    gemm::{Factors, OperandSource},
+    product::{Factors, OperandSource, Values},
 };
 
 /// Most lines of a table.

@@ -1,13 +1,13 @@
 //! Tables of products of libraries.
 
 use super::{
-    super::Schedule,
-    BatchRow, LibrarySchedules, Values,
+    BatchRow,
     batches::batch_answer,
     campaign::{ExplainedProduct, MOST_FAILURES},
 };
 use crate::{
     device::Attributes,
+    product::{LibrarySchedules, Schedule, Values},
     report::{Report, Table, Verdict},
 };
 

@@ -12,7 +12,7 @@ use crate::{
     Error, Result,
     base::atomic::{self, DerivedKind},
     device::{self, DeviceName},
-    gemm::ArrayFile,
+    product::ArrayFile,
     report::{self, TableFile},
     tables,
 };

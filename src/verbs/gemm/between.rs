@@ -12,9 +12,9 @@ use crate::{
     Result,
     gemm::{
         between::{self, Knowledge, PairRequest, SideRequest},
-        library::LibrarySchedules,
         tables,
     },
+    product::LibrarySchedules,
     report::Report,
 };
 

@@ -11,7 +11,8 @@ use super::{
 use crate::{
     Error, Result,
     device::{Device, DeviceName, cuda::CudaDevice},
-    gemm::{self, ArrayFile, Product, accuracy_table, tables},
+    gemm::{accuracy, accuracy_table, tables},
+    product::{self, ArrayFile, Product},
     report::{Report, Table},
 };
 
@@ -84,15 +85,15 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return Err(Error::request("no schedule: give --instr or --schedule"));
     };
     if let Some(path) = &arguments.destination.out {
-        gemm::writable(path, schedule.output.format)?;
+        product::writable(path, schedule.output.format)?;
     }
     report.seed = arguments.drawn.used_seed();
     let source = arguments.operands.source(Some(&arguments.additions), Some(&arguments.drawn));
     source.fit(arguments.compare.as_ref())?;
     let factors = source.for_schedule(&schedule, &mut report.notes)?;
     factors.check(&schedule)?;
-    let name = arguments.device.clone().unwrap_or_else(|| gemm::usual_device(&schedule.instruction));
-    let mut device = gemm::computing(&name, arguments.timeout.duration())?;
+    let name = arguments.device.clone().unwrap_or_else(|| product::usual_device(&schedule.instruction));
+    let mut device = product::computing(&name, arguments.timeout.duration())?;
     device.prepare(&schedule.instruction)?;
     let progress = Progress::new(&arguments.destination);
     let (m, n) = (factors.a.rows, factors.b.columns);
@@ -110,7 +111,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.device = Some(device.identity().clone());
     let product = tables::product(&schedule, &factors, &made);
     progress.step("measuring the errors");
-    let accuracy = gemm::accuracy(&schedule, &factors, d);
+    let accuracy = accuracy(&schedule, &factors, d);
     let measured = accuracy.as_deref().unwrap_or_default();
     report.answer = Some(accuracy_table::answer(&product, &device.identity().name.to_string(), measured));
     report.tables.push(Table::of("Matrix product", [product]));
@@ -123,6 +124,6 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     ];
     let metadata = BTreeMap::from(metadata.map(|(key, value)| (key.to_string(), value)));
     let kept = write_schedule(arguments.schedule_out.as_ref(), Some(&schedule));
-    let written = arguments.destination.out.as_ref().map_or(Ok(()), |path| gemm::write(path, d, metadata));
+    let written = arguments.destination.out.as_ref().map_or(Ok(()), |path| product::write(path, d, metadata));
     accuracy.and(compared).and(kept).and(written)
 }

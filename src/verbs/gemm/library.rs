@@ -12,10 +12,10 @@ use crate::{
     Error, Result,
     device::{ChosenAlgorithm, DeviceName, Library, cuda::cublaslt::CublasLt},
     gemm::{
-        self, ArrayFile, Factors, ModelReplay, Replay,
         accuracy_table::accuracies,
-        library::{AskedProduct, LibrarySchedules, campaign::Campaign, read_layers, read_shapes, tables},
+        library::{AskedProduct, campaign::Campaign, read_layers, read_shapes, tables},
     },
+    product::{self, ArrayFile, Factors, LibrarySchedules, ModelReplay, Replay},
     report::{Report, Table},
 };
 
@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.device = Some(library.identity().clone());
     let (mut replay, note): (Box<dyn Replay>, _) = match layers {
         Some(_) => (Box::new(ModelReplay), None),
-        None => gemm::fastest(ordinal)?,
+        None => product::fastest(ordinal)?,
     };
     report.notes.extend(note);
     if layers.is_none() {
@@ -132,7 +132,7 @@ fn one(arguments: &Arguments, kind: &str, report: &mut Report) -> Result<(AskedP
     let source = arguments.operands.source(None, Some(&arguments.drawn));
     let problem = source.problem(kind, arguments.product.layout).map_err(|error| error.within("--product"))?;
     if let Some(path) = &arguments.destination.out {
-        gemm::writable(path, problem.d)?;
+        product::writable(path, problem.d)?;
     }
     source.fit(arguments.compare.as_ref())?;
     AskedProduct::read(problem, &source, &mut report.notes)
@@ -149,7 +149,7 @@ fn single(
     let name = campaign.library.identity().name.to_string();
     tables::report_product(tables::library_product(1, &explained, campaign.schedules), &name, report);
     let schedule = explained.schedule();
-    let accuracy = schedule.map_or(Ok(Vec::new()), |schedule| gemm::accuracy(schedule, factors, &d));
+    let accuracy = schedule.map_or(Ok(Vec::new()), |schedule| crate::gemm::accuracy(schedule, factors, &d));
     let measured = accuracy.as_deref().unwrap_or_default();
     report.tables.extend(Table::of("Accuracy", accuracies(measured)).filled());
     let compared = compare(arguments.compare.as_ref(), &d, report);
@@ -158,6 +158,6 @@ fn single(
     metadata.extend(explained.attributes.map(|(own, _)| ("tcnum.algorithm", campaign.schedules.words(&own))));
     let metadata = metadata.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
     let kept = write_schedule(arguments.schedule_out.as_ref(), schedule);
-    let written = arguments.destination.out.as_ref().map_or(Ok(()), |path| gemm::write(path, &d, metadata));
+    let written = arguments.destination.out.as_ref().map_or(Ok(()), |path| product::write(path, &d, metadata));
     accuracy.map(drop).and(compared).and(kept).and(written)
 }

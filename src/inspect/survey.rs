@@ -1,0 +1,276 @@
+//! Evidence of the values of a tensor for its conventions.
+//!
+//! - A block whose scale came from its largest magnitude holds a code near the largest of the format. If nearly all blocks do by one order
+//!   of nibbles, and fewer by the other, the other is wrong. Orders that put the same codes into each block are not told from one another:
+//!   low or high nibble first, and nibbles half a block apart.
+//! - By the wrong direction of a global scale the largest value is far from what weights are.
+//! - A block of zeros has the scale 0, and a block with another code does not. If scales contradict this in one order and not in the
+//!   other, the other is right.
+
+use crate::{
+    Result,
+    base::work,
+    checkpoint::{Checkpoint, CheckpointTensor, GlobalScale, Packing, Quantised, ScalePlace, TensorReader},
+    tensor::{Sharing, TensorPiece},
+};
+
+/// Pieces that are worked on before their results are taken: memory is bounded by it.
+const TOGETHER: usize = 64;
+/// Blocks below which their largest codes decide nothing.
+const FEWEST_BLOCKS: u64 = 64;
+/// Least share of blocks with a code near the largest, by the right order of nibbles.
+const FULL: f64 = 0.98;
+/// Least difference of the shares by the two orders.
+const APART: f64 = 0.02;
+/// Magnitudes among which the largest of a tensor of weights lies.
+const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e4;
+/// Blocks that contradict an order of scales, at least, where none contradicts the other.
+const FEWEST_CONTRADICTIONS: u64 = 1;
+
+/// Evidence for a convention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// The layout and what named it; values do not contradict.
+    Named,
+    /// The shape leaves one reading.
+    Shape,
+    /// The values leave one reading; of orders of nibbles, those that put the same codes into each block.
+    Values,
+    /// The values leave the other reading.
+    Against,
+    /// Both readings give the same values.
+    Same,
+}
+
+/// Results of a pass over the values of a tensor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Survey {
+    /// Number of values.
+    pub values: u64,
+    /// Largest finite magnitude; `None` without finite values.
+    pub largest: Option<f64>,
+    /// Number of NaNs.
+    pub nan: u64,
+    /// Number of infinities.
+    pub infinite: u64,
+    /// Number of zeros below zero.
+    pub(super) negative_zeros: u64,
+    /// Numbers of blocks whose scale is NaN, and whose scale is negative.
+    pub(crate) scales: (u64, u64),
+    /// Evidence for the order of nibbles, the direction of the global scale, and the order of scales.
+    pub(super) nibbles: Option<Evidence>,
+    pub(super) global: Option<Evidence>,
+    pub(super) order: Option<Evidence>,
+    /// Largest magnitude by the other direction of the global scale.
+    pub(super) reversed: Option<f64>,
+}
+
+/// Counts over pieces.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    largest: Option<f64>,
+    nan: u64,
+    infinite: u64,
+    negative_zeros: u64,
+    nan_scales: u64,
+    negative_scales: u64,
+    blocks: u64,
+    full: u64,
+    full_otherwise: u64,
+    /// Blocks whose scale contradicts their codes, by scales in rows and in tiles.
+    against_rows: u64,
+    against_tiles: u64,
+}
+
+impl Counts {
+    fn plus(self, other: &Counts) -> Counts {
+        let larger = |x: Option<f64>, y: Option<f64>| match (x, y) {
+            (Some(x), Some(y)) => Some(x.max(y)),
+            (one, other) => one.or(other),
+        };
+        Counts {
+            largest: larger(self.largest, other.largest),
+            nan: self.nan + other.nan,
+            infinite: self.infinite + other.infinite,
+            negative_zeros: self.negative_zeros + other.negative_zeros,
+            nan_scales: self.nan_scales + other.nan_scales,
+            negative_scales: self.negative_scales + other.negative_scales,
+            blocks: self.blocks + other.blocks,
+            full: self.full + other.full,
+            full_otherwise: self.full_otherwise + other.full_otherwise,
+            against_rows: self.against_rows + other.against_rows,
+            against_tiles: self.against_tiles + other.against_tiles,
+        }
+    }
+}
+
+impl Survey {
+    /// Reads all of a tensor; `done` gets numbers of values.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::read`]; a signal.
+    pub fn of(checkpoint: &Checkpoint, tensor: &CheckpointTensor, done: &mut dyn FnMut(u64)) -> Result<Survey> {
+        let reader = checkpoint.reader(tensor)?;
+        let other = tensor.quantised().and_then(other_packing);
+        let mut all = Counts::default();
+        let one = |piece: TensorPiece, (): &mut ()| {
+            counts(&reader, tensor, &piece, other).map(|own| (own, piece.len() as u64))
+        };
+        work::each(tensor.pieces(), TOGETHER, one, |(own, count)| {
+            all = all.plus(&own);
+            done(count);
+        })?;
+        let own = tensor.quantised();
+        let reversed = own.and_then(|own| reversed(own, all.largest?));
+        Ok(Survey {
+            values: tensor.len() as u64,
+            largest: all.largest,
+            nan: all.nan,
+            infinite: all.infinite,
+            negative_zeros: all.negative_zeros,
+            scales: (all.nan_scales, all.negative_scales),
+            nibbles: own
+                .filter(|own| own.format.bits == 4 && own.reading.packing != Packing::Single)
+                .map(|_| nibbles(&all)),
+            global: own.and_then(|own| own.reading.global.map(|_| global(own, all.largest, reversed))),
+            order: own.and_then(|own| order(own, &all)),
+            reversed,
+        })
+    }
+}
+
+/// The order of nibbles that puts other codes into blocks than a tensor's own.
+fn other_packing(own: &Quantised) -> Option<Packing> {
+    match (own.sharing, own.reading.packing, own.format.bits) {
+        (Sharing::Block(1, 16), Packing::LowFirst | Packing::HighFirst, 4) => Some(Packing::Halves(32)),
+        (Sharing::Block(1, 16), Packing::Halves(32), 4) => Some(Packing::LowFirst),
+        _ => None,
+    }
+}
+
+fn counts(
+    reader: &TensorReader,
+    tensor: &CheckpointTensor,
+    piece: &TensorPiece,
+    other: Option<Packing>,
+) -> Result<Counts> {
+    let mut found = Counts::default();
+    for value in reader.values(piece, None)? {
+        match value {
+            value if value.is_nan() => found.nan += 1,
+            value if value.is_infinite() => found.infinite += 1,
+            value => {
+                found.largest = Some(found.largest.unwrap_or(0.0).max(value.abs()));
+                found.negative_zeros += u64::from(value == 0.0 && value.is_sign_negative());
+            }
+        }
+    }
+    let Some(own) = tensor.quantised() else { return Ok(found) };
+    for scale in reader.scales_that_begin(piece, own)? {
+        found.nan_scales += u64::from(scale.is_nan());
+        found.negative_scales += u64::from(scale < 0.0);
+    }
+    let Sharing::Block(1, width) = own.sharing else { return Ok(found) };
+    if other.is_none() && !own.either_order {
+        return Ok(found);
+    }
+    let codes = reader.codes(piece, own.reading.packing)?;
+    let near = near_largest(own);
+    let columns = piece.columns.len().max(1);
+    let is_full = |block: &[f64]| block.iter().any(|code| code.abs() >= near);
+    if let Some(other) = other {
+        let otherwise = reader.codes(piece, other)?;
+        for (codes, otherwise) in codes.chunks(columns).zip(otherwise.chunks(columns)) {
+            for (block, otherwise) in codes.chunks(width).zip(otherwise.chunks(width)) {
+                // A block of zeros has no largest code by either order.
+                if block.iter().all(|code| *code == 0.0) || otherwise.iter().all(|code| *code == 0.0) {
+                    continue;
+                }
+                found.blocks += 1;
+                found.full += u64::from(is_full(block));
+                found.full_otherwise += u64::from(is_full(otherwise));
+            }
+        }
+    }
+    if own.either_order {
+        let zero = smallest_scale(own);
+        let (rows, tiles) = (reader.scales(piece, false)?, reader.scales(piece, true)?);
+        let blocks = codes.chunks(columns).flat_map(|row| row.chunks(width));
+        for ((block, row), tile) in blocks.zip(&rows.values).zip(&tiles.values) {
+            let zeros = block.iter().all(|code| *code == 0.0);
+            found.against_rows += u64::from(zeros != (*row == zero));
+            found.against_tiles += u64::from(zeros != (*tile == zero));
+        }
+    }
+    Ok(found)
+}
+
+/// Least magnitude of a code that a block's largest value gets.
+fn near_largest(own: &Quantised) -> f64 {
+    let values = (0..=own.format.code_mask()).map(|code| (own.format.to_f64(code) + own.offset).abs());
+    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let largest = values.last().copied().unwrap_or(0.0);
+    // Scales that are powers of two leave the largest code, or the one below it.
+    let below = values.len().checked_sub(2).map_or(largest, |at| values[at]);
+    if own.scale_format.name == "e8m0" { below } else { largest }
+}
+
+/// The scale of a block of zeros.
+fn smallest_scale(own: &Quantised) -> f64 {
+    own.scale_format.to_f64(0)
+}
+
+fn nibbles(all: &Counts) -> Evidence {
+    if all.blocks < FEWEST_BLOCKS {
+        return Evidence::Named;
+    }
+    let share = |count: u64| count as f64 / all.blocks as f64;
+    let (own, other) = (share(all.full), share(all.full_otherwise));
+    if own >= FULL && own - other >= APART {
+        Evidence::Values
+    } else if other >= FULL && other - own >= APART {
+        Evidence::Against
+    } else {
+        Evidence::Named
+    }
+}
+
+/// The largest magnitude by the other direction of the global scale.
+fn reversed(own: &Quantised, largest: f64) -> Option<f64> {
+    let global = own.global.iter().copied().fold(f64::NAN, f64::max);
+    match own.reading.global? {
+        GlobalScale::Multiplies => Some(largest / global / global),
+        GlobalScale::Divides => Some(largest * global * global),
+    }
+}
+
+fn global(own: &Quantised, largest: Option<f64>, reversed: Option<f64>) -> Evidence {
+    if own.global.iter().all(|global| *global == 1.0) {
+        return Evidence::Same;
+    }
+    let plausible = |value: Option<f64>| value.is_some_and(|value| PLAUSIBLE.contains(&value));
+    match (plausible(largest), plausible(reversed)) {
+        (true, false) if largest != Some(0.0) => Evidence::Values,
+        (false, true) if largest != Some(0.0) => Evidence::Against,
+        _ => Evidence::Named,
+    }
+}
+
+fn order(own: &Quantised, all: &Counts) -> Option<Evidence> {
+    let in_tiles = |own: &Quantised| matches!(own.sharing, Sharing::Block(1, _)) && own.scale_format.bytes() == 1;
+    if !own.either_order {
+        let arrays = matches!(own.place, ScalePlace::Array(_));
+        return (in_tiles(own) && arrays).then_some(Evidence::Shape);
+    }
+    let (against, against_other) = match own.reading.swizzled {
+        false => (all.against_rows, all.against_tiles),
+        true => (all.against_tiles, all.against_rows),
+    };
+    Some(match (against, against_other) {
+        (0, FEWEST_CONTRADICTIONS..) => Evidence::Values,
+        (FEWEST_CONTRADICTIONS.., 0) => Evidence::Against,
+        _ => Evidence::Named,
+    })
+}

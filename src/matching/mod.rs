@@ -1,0 +1,175 @@
+//! Recognition of a matrix product: the schedule or scheme of splitting that gives D.
+//!
+//! ```
+//! use tcnum::{device::ModelDevice, product::{Factors, Matrix, Product, Schedule}, isa, matching::{self, Recognised, Request}};
+//! # fn main() -> tcnum::Result<()> {
+//! let schedule = Schedule { promote: Some(128), ..Schedule::new(isa::find("wgmma.m64n8k32.f32.e4m3.e4m3")?)? };
+//! let e4m3 = schedule.instruction.a;
+//! let codes: Vec<u64> = (0..8 * 512u64).map(|at| at * 37 % 120).collect();
+//! let a = Matrix::of_values(8, 512, e4m3, &codes);
+//! let factors = Factors::new(a.clone(), a.transposed());
+//! let d = Product::of(&mut ModelDevice::open("hopper")?, &schedule, &factors)?.d;
+//! let mut found = Recognised::default();
+//! matching::search(&Request::new(vec!["hopper".into()]), &factors, &d, &mut found, &|_| ())?;
+//! assert_eq!(found.first().unwrap().schedule.promote, Some(128));
+//! # Ok(())
+//! # }
+//! ```
+
+mod captures;
+mod scheme;
+mod tables;
+
+use std::path::Path;
+
+pub use captures::{CaptureRow, Outcome, captured, captures_answer};
+pub use scheme::SchemeMatch;
+pub use tables::{DecisionRow, MatchRow, report};
+
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    product::{
+        Factors, Matrix,
+        kernel::{Contradiction, KernelNames},
+        search::{
+            self, MatchCandidate, Matches, Mixed, SuspectedArithmetic, Suspects,
+            apart::{Apart, apart},
+        },
+    },
+};
+
+/// A request to recognise a product.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Models, instructions and factors; kernels whose names narrow the search.
+    pub suspects: Suspects,
+    /// True to look for a product that separates the schedules which give D.
+    pub separates: bool,
+}
+
+/// How a product was made.
+#[derive(Debug, Default)]
+pub struct Recognised {
+    /// The schedules that give D in every bit, or the nearest.
+    pub matches: Matches,
+    /// A scheme of splitting that gives D, where no schedule does.
+    pub scheme: Option<SchemeMatch>,
+    /// Two schedules that together give every element, where none does.
+    pub mixed: Option<Mixed>,
+    /// A product that separates the schedules, if it was asked for.
+    pub apart: Option<Apart>,
+    /// Why D decides nothing, if so; then nothing was searched.
+    pub nothing: Option<String>,
+    /// The names of kernels that narrowed the search.
+    pub kernels: KernelNames,
+    /// Statements of the names of kernels that the schedule which fits them best contradicts.
+    pub contradictions: Vec<Contradiction>,
+}
+
+impl Request {
+    /// A request for all instructions of some models.
+    pub fn new(models: Vec<String>) -> Request {
+        let (instructions, factors) = (Vec::new(), (1.0, 1.0));
+        let suspects = Suspects { models, instructions, factors, turn: None, kernels: KernelNames::default() };
+        Request { suspects, separates: false }
+    }
+}
+
+impl Recognised {
+    /// True if something gives every element of D.
+    pub fn is_found(&self) -> bool {
+        !self.matches.found.is_empty() || self.scheme.is_some() || self.mixed.is_some()
+    }
+
+    /// The most usual schedule that gives D, if one does.
+    pub fn first(&self) -> Option<&MatchCandidate> {
+        self.matches.found.first()
+    }
+
+    /// The note about the product of `--apart` in the file at `path`.
+    pub fn apart_note(&self, path: &Path) -> String {
+        let (file, schedules) = (path.display(), self.matches.found.len());
+        match &self.apart {
+            None if schedules < 2 => format!("{file} was not written: there are no two schedules to separate."),
+            None => {
+                format!("{file} was not written: the {schedules} schedules give the same D for every product tried.")
+            }
+            Some(apart) => {
+                let groups = match apart.count() == schedules {
+                    true => format!("each of the {schedules} schedules gives another D"),
+                    false => format!("the {schedules} schedules give {} different D", apart.count()),
+                };
+                format!("For A and B in {file}, {groups}. Multiply {file}:a and {file}:b as before, and match that D.")
+            }
+        }
+    }
+}
+
+/// The fewest contradictions of the names with a schedule and an instruction of its arithmetic.
+fn contradictions(kernels: &KernelNames, schedules: &[MatchCandidate], k: usize) -> Result<Vec<Contradiction>> {
+    let mut fewest: Option<Vec<Contradiction>> = None;
+    for MatchCandidate { arithmetic, schedule } in schedules.iter().filter(|_| kernels.is_known()) {
+        for SuspectedArithmetic { model, instruction, .. } in std::iter::once(&**arithmetic).chain(&arithmetic.alike) {
+            let model = Model::load(model)?;
+            let all: Vec<Contradiction> =
+                kernels.of_model(&model).chain(kernels.of_match(instruction, schedule, k)).collect();
+            if fewest.as_ref().is_none_or(|known| all.len() < known.len()) {
+                fewest = Some(all);
+            }
+        }
+    }
+    Ok(fewest.unwrap_or_default())
+}
+
+/// Finds how `d` was made: by a schedule, a scheme of splitting, or two schedules.
+///
+/// A D of one value decides nothing, and is searched only for a product that separates schedules. Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
+/// `found` has the results so far, also where an error ends the search.
+///
+/// # Errors
+/// Matrices that do not fit, formats that no instruction of the models multiplies, a signal.
+pub fn search(
+    request: &Request,
+    factors: &Factors,
+    d: &Matrix,
+    found: &mut Recognised,
+    step: &dyn Fn(&str),
+) -> Result<()> {
+    let Request { suspects, separates } = request;
+    let free = Suspects { kernels: KernelNames::default(), ..suspects.clone() };
+    found.kernels = suspects.kernels.clone();
+    if !separates {
+        factors.fit()?;
+        found.nothing = search::decides_nothing(d);
+    }
+    if found.nothing.is_some() {
+        return Ok(());
+    }
+    if suspects.kernels.is_known() {
+        match search::find(suspects, factors, d, &mut found.matches, step) {
+            Err(error @ Error::Interrupted { .. }) => return Err(error),
+            // No instruction that the names allow multiplies these formats.
+            Err(_) => found.matches = Matches::default(),
+            Ok(()) => (),
+        }
+    }
+    if found.matches.found.is_empty() {
+        let mut matches = Matches::default();
+        let outcome = search::find(&free, factors, d, &mut matches, step);
+        found.matches = matches;
+        outcome?;
+    }
+    found.contradictions = contradictions(&found.kernels, &found.matches.found, factors.k())?;
+    if found.matches.found.is_empty() {
+        found.scheme = scheme::find(suspects, factors, d, step)?;
+    }
+    if !found.is_found() {
+        found.mixed = search::mixed(&free, factors, d, &found.matches, step)?;
+    }
+    if *separates && found.matches.found.len() > 1 {
+        step("looking for a product that separates them");
+        found.apart = apart(&found.matches.found, factors, d.format)?;
+    }
+    Ok(())
+}

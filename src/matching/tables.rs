@@ -1,0 +1,152 @@
+//! Tables of recognised products.
+
+use super::Recognised;
+use crate::{
+    gemm::tables::comparison,
+    product::{
+        Factors, Matrix,
+        kernel::Contradiction,
+        search::{self, Decision, Judged, MatchCandidate, Matches, Mixed, apart::Apart},
+    },
+    report::{Report, Table, Verdict},
+};
+
+crate::rows! {
+    /// A schedule that gives D in every bit, the simplest first; without one, the nearest.
+    pub struct MatchRow in "matches" {
+        /// Its place.
+        place: usize => shown("#").essential(),
+        /// True if it gives D in every bit.
+        exact: bool => shown("in every bit").essential(),
+        /// The model of its arithmetic.
+        model: String => shown("model").essential(),
+        /// The instruction.
+        instruction: String => hidden(),
+        /// Other instructions with the same arithmetic, each with its model.
+        alike: Vec<String> => hidden(),
+        /// The schedule in a sentence.
+        schedule: String => shown("schedule").essential(),
+        /// The schedule as a file.
+        schedule_file: String => hidden(),
+        /// Computed elements that equal D.
+        equal: usize => shown("equal"),
+        /// Computed elements that differ from D.
+        differing: usize => shown("differ"),
+        /// Group of schedules that give the same D for the product of --apart.
+        group: Option<usize> => shown("apart: group").if_filled(),
+    }
+
+    /// An aspect of the schedule, and what D decides of it.
+    pub struct DecisionRow in "schedule_decisions" {
+        /// The aspect.
+        aspect: &'static str => shown("aspect").essential(),
+        /// True if one value gives D.
+        decided: bool => shown("decided").essential(),
+        /// Number of values that give D.
+        count: usize => shown("values").essential(),
+        /// The most usual value.
+        usual: String => shown("most usual").essential(),
+        /// All values, the most usual first.
+        values: Vec<String> => hidden(),
+    }
+}
+
+/// A row for each schedule that gives D, or for the nearest ones.
+fn matches(found: &Matches, apart: Option<&Apart>, k: usize, elements: usize) -> Vec<MatchRow> {
+    let row = |place: usize, candidate: &MatchCandidate, differing: usize| MatchRow {
+        group: apart.and_then(|apart| apart.groups.get(place).copied()),
+        ..matched(place, candidate, k, [elements - differing, differing])
+    };
+    let nearest = found.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
+    let whole: Vec<MatchRow> =
+        found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect();
+    if !whole.is_empty() {
+        return whole;
+    }
+    let judged = |(place, own): (usize, &Judged)| MatchRow {
+        exact: false,
+        ..matched(place, &own.candidate, k, [own.elements - own.differing, own.differing])
+    };
+    found.judged.iter().enumerate().map(judged).collect()
+}
+
+/// A row for each of two schedules that together give every element.
+fn mixed(mixed: &Mixed, k: usize, elements: usize) -> Vec<MatchRow> {
+    let (first, second) = (mixed.others.differing, elements - mixed.by_second);
+    vec![
+        matched(0, &mixed.first, k, [elements - first, first]),
+        matched(1, &mixed.second, k, [elements - second, second]),
+    ]
+}
+
+/// The row of a schedule, with the numbers of equal and differing elements.
+fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing]: [usize; 2]) -> MatchRow {
+    let alike = &candidate.arithmetic.alike;
+    MatchRow {
+        place: place + 1,
+        exact: differing == 0,
+        model: candidate.arithmetic.model.clone(),
+        instruction: candidate.schedule.instruction.name.clone(),
+        alike: alike.iter().map(|own| format!("{} ({})", own.instruction, own.model)).collect(),
+        schedule: candidate.schedule.sentence(k),
+        schedule_file: candidate.schedule.to_toml(),
+        equal,
+        differing,
+        group: None,
+    }
+}
+
+/// Puts what was found into a report: answer, verdict, notes and tables. `file` names D.
+pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, report: &mut Report) {
+    let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradictions, nothing } = found;
+    let (k, elements) = (factors.k(), d.codes.len());
+    report.holds = !found.matches.found.is_empty() || scheme.is_some();
+    report.verdict = Verdict::Unmatched;
+    if kernels.is_known() {
+        report.notes.push(format!("Kernels: {}.", kernels.sentence().trim_end_matches('.')));
+    }
+    report.notes.extend(contradictions.iter().map(Contradiction::note));
+    report.answer = match (together, scheme) {
+        (Some(mixed), _) => Some(search::together(mixed, k, elements)),
+        (_, Some(scheme)) => {
+            let own = search::answer(&scheme.matches, scheme.k, elements).unwrap_or_default();
+            Some(format!("{} {own}", scheme.sentence()))
+        }
+        _ => search::answer(schedules, k, elements),
+    };
+    if nothing.is_none() {
+        report.notes.extend(search::remarks(schedules));
+    }
+    if let Some(why) = nothing {
+        report.answer = Some(format!("D decides nothing: {why}."));
+        return;
+    }
+    if let Some(together) = together {
+        let rows = mixed(together, k, elements);
+        report.tables.push(Table::of("Schedules that together give every element", rows));
+        return;
+    }
+    let (schedules, k) = scheme.as_ref().map_or((schedules, k), |own| (&own.matches, own.k));
+    let title = match (report.holds, &schedules.judged[..]) {
+        (true, _) => "Schedules that give D in every bit".to_string(),
+        (false, []) => "Nearest schedule".into(),
+        (false, [first, ..]) => format!("Nearest schedules on {} of {elements} elements", first.elements),
+    };
+    report.tables.extend(Table::of("Decisions of D", decisions(&schedules.decisions)).filled());
+    report.tables.extend(Table::of(title, matches(schedules, apart.as_ref(), k, elements)).filled());
+    if let Some((_, differences)) = &schedules.nearest {
+        report.tables.push(Table::of("Differences of the nearest schedule", [comparison(file, d.format, differences)]));
+    }
+}
+
+/// The rows of what D decides.
+fn decisions(all: &[Decision]) -> Vec<DecisionRow> {
+    let row = |own: &Decision| DecisionRow {
+        aspect: own.aspect.name(),
+        decided: own.is_decided(),
+        count: own.values.len(),
+        usual: own.values[0].clone(),
+        values: own.values.clone(),
+    };
+    all.iter().map(row).collect()
+}

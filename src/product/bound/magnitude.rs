@@ -1,0 +1,222 @@
+//! Bounds that hold for every order of a sum, from magnitudes alone.
+
+use super::{
+    element::checked,
+    enclosed::{Enclosed, ErrorBound, ErrorSource, NO_QUANTUM, exponent, power},
+    operand::UnknownProducts,
+    step::{is_contracting, step},
+    walk::{ChainStart, ElementSums, output, sum},
+};
+use crate::{
+    Error, Result,
+    arithmetic::{Model, Program},
+    product::{BiasEntry, CEntry, Run, Schedule, Walk, epilogue::ElementAddends},
+};
+
+/// Magnitudes of the terms of a sum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Magnitudes {
+    /// Sum of |a b| over all k, with the scales of blocks.
+    pub sum: f64,
+    /// Largest exponent of a product that counts in an alignment; `None` if at most that of `sum`.
+    ///
+    /// Operands that are subnormal, and products with the scales of blocks, count with exponents above their leading bits.
+    pub exponent: Option<i32>,
+    /// Every product is a multiple of two to this power.
+    pub quantum: i32,
+    /// Largest sum of the products that the unit takes for zero, where it flushes subnormal operands.
+    pub flushed: f64,
+}
+
+impl Magnitudes {
+    /// Products of normal numbers with this sum of magnitudes, whose bits may lie anywhere.
+    pub fn of_sum(sum: f64) -> Magnitudes {
+        Magnitudes { sum, exponent: None, quantum: NO_QUANTUM, flushed: 0.0 }
+    }
+
+    fn products(&self, sum: f64) -> UnknownProducts {
+        let own = exponent(sum);
+        UnknownProducts { sum, exponent: self.exponent.map_or(own, |most| most.max(own)), quantum: self.quantum }
+    }
+}
+
+/// The bound of a schedule whatever the order of its terms.
+///
+/// The magnitude of every partial sum is at most the sum of all magnitudes. From that each operation's largest error follows, for all orders
+/// of k and all ways to cut k into as many parts, runs and steps as the schedule has.
+pub struct OrderFreeBounds {
+    schedule: Schedule,
+    program: Program,
+    walk: Walk,
+    /// Number of chains of the unit, and the steps of the longest.
+    chains: usize,
+    longest: usize,
+    /// True if no operation of the unit makes magnitudes larger.
+    is_contracting: bool,
+}
+
+/// Places in a binade at which the error of a chain is looked at.
+const PLACES: usize = 16;
+/// Binades below the mean magnitude of a chain from which shares of the error are tried.
+const TRIED_SHARES: [i32; 3] = [0, 4, 8];
+/// Exponent of the least of these.
+const LEAST_SHARE: i32 = -1000;
+
+impl OrderFreeBounds {
+    /// The bounds of sums of `k` terms by `schedule` in a model's arithmetic.
+    ///
+    /// # Errors
+    /// A schedule that adds C or a bias, or multiplies by factors or scales of its own; a model without the instruction, an instruction of
+    /// exclusive ors, or one whose products leave pieces of significands out.
+    pub fn new(model: &Model, schedule: &Schedule, k: usize) -> Result<OrderFreeBounds> {
+        if schedule.scales.is_some() || schedule.alpha != 1.0 {
+            return Err(Error::request(
+                "a bound from magnitudes holds for sums of products alone; for scales and alpha give A and B",
+            ));
+        }
+        let program = checked(model, &schedule.instruction)?;
+        let schedule = Schedule { c: CEntry::End, bias: BiasEntry::End, ..schedule.clone() };
+        let walk = schedule.walk(k);
+        let lengths: Vec<usize> = walk
+            .parts
+            .iter()
+            .flatten()
+            .flat_map(|run| run.dealt(&schedule))
+            .map(|chain| chain.steps.iter().filter(|steps| !steps.is_empty()).count())
+            .collect();
+        let longest = lengths.iter().copied().max().unwrap_or(0);
+        let is_contracting = is_contracting(&program);
+        Ok(OrderFreeBounds { chains: lengths.len(), longest, schedule, program, walk, is_contracting })
+    }
+
+    /// The bound of a sum.
+    pub fn of(&self, magnitudes: &Magnitudes) -> ErrorBound {
+        match self.sum(magnitudes) {
+            (sum, true) => self.rounded(sum, magnitudes.sum),
+            (sum, false) => sum.error,
+        }
+    }
+
+    /// The sum before it is rounded to D's format, and true if that follows.
+    pub(super) fn sum(&self, magnitudes: &Magnitudes) -> (Enclosed, bool) {
+        if magnitudes.sum == 0.0 {
+            return (Enclosed::ZERO, true);
+        }
+        if !magnitudes.sum.is_finite() {
+            let mut own = Enclosed::up_to(f64::INFINITY, 0, magnitudes.quantum);
+            own.error.raise(ErrorSource::Step, f64::INFINITY);
+            return (own, true);
+        }
+        let whole = self.chain(magnitudes, magnitudes.sum);
+        let (mut each, shared) = self.shares(magnitudes, &whole);
+        if whole.error.may_overflow() {
+            each.overflow();
+        }
+        let cap = (magnitudes.sum + shared.finite()) * super::enclosed::SLACK;
+        let each = Enclosed { low: -cap, high: cap, error: each, ..whole };
+        let element = UnknownElement { each, shared, cap };
+        let (mut sum, rounds) = sum(&self.schedule, &self.walk, &element);
+        sum.error.raise(ErrorSource::Flush, magnitudes.flushed);
+        (sum, rounds)
+    }
+
+    /// The bound of a sum that is rounded to D's format, whose exact value has at most this magnitude.
+    pub(super) fn rounded(&self, sum: Enclosed, exact: f64) -> ErrorBound {
+        output(&self.schedule, &sum.capped(exact)).error
+    }
+
+    /// The error of each chain, and the error that all of them share.
+    ///
+    /// The magnitudes of all chains add up to those of all terms. Let f(s) bound the error of a chain of magnitude s, in terms whose bits may
+    /// lie anywhere. f grows with s. f(s) / s shrinks where s doubles: the parts of f that are relative to s stay, and those that subnormal
+    /// numbers, floors and subnormal operands make do not grow. So f is at most f(t) below t, and at most s times the largest f(s) / s of
+    /// t..2t above. Some t are tried.
+    fn shares(&self, magnitudes: &Magnitudes, whole: &Enclosed) -> (ErrorBound, ErrorBound) {
+        let alone = (whole.error, ErrorBound::default());
+        if self.chains < 2 {
+            return alone;
+        }
+        let anywhere = Magnitudes { quantum: NO_QUANTUM, ..*magnitudes };
+        let f = |sum: f64| self.chain(&anywhere, sum).error;
+        let share = exponent(magnitudes.sum / self.chains as f64);
+        let tried = TRIED_SHARES.map(|below| {
+            let least = power((share - below).max(LEAST_SHARE));
+            let edge = |at: usize| least * (1.0 + at as f64 / PLACES as f64);
+            let rates = (0..PLACES).map(|at| f(edge(at + 1).next_down()).times(1.0 / edge(at)));
+            let rate = rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default();
+            (f(least), rate.times(magnitudes.sum))
+        });
+        let all = |(each, shared): &(ErrorBound, ErrorBound)| each.repeated(self.chains).plus(shared).finite();
+        [alone].into_iter().chain(tried).min_by(|x, y| all(x).total_cmp(&all(y))).unwrap_or(alone)
+    }
+
+    /// The longest chain of the unit, of terms whose magnitudes have this sum.
+    fn chain(&self, magnitudes: &Magnitudes, sum: f64) -> Enclosed {
+        let products = magnitudes.products(sum);
+        let first = step(&self.program, &products, Enclosed::ZERO);
+        if self.longest < 2 {
+            return first;
+        }
+        if self.is_contracting {
+            // Neither the sum nor the exact value leaves the sum of all magnitudes.
+            let c = Enclosed { low: -sum, high: sum, error: ErrorBound::default(), ..first };
+            let c = Enclosed { exponent: first.exponent.max(Some(exponent(sum))), ..c };
+            let settled = step(&self.program, &products, c).quantum;
+            let next = step(&self.program, &products, Enclosed { quantum: c.quantum.min(settled), ..c });
+            let error = next.error.repeated(self.longest).at_most(2.0 * sum);
+            return Enclosed { low: -sum, high: sum, error, ..next };
+        }
+        // The errors so far enlarge the sum: the most that they can be is tried.
+        let mut assumed = 0.0;
+        loop {
+            let mut c = Enclosed { low: -sum, high: sum, error: ErrorBound::default(), ..first };
+            c.error.raise(ErrorSource::Output, assumed);
+            c.exponent = first.exponent.max(Some(exponent(c.most())));
+            let mut next = step(&self.program, &products, c);
+            c.quantum = c.quantum.min(next.quantum);
+            next = step(&self.program, &products, c);
+            next.error = next.error.without(ErrorSource::Output).repeated(self.longest);
+            let made = next.error.finite();
+            if made <= assumed || !made.is_finite() {
+                return Enclosed { low: -sum, high: sum, ..next };
+            }
+            assumed = made * 1.01;
+        }
+    }
+}
+
+/// An element of which magnitudes are known.
+struct UnknownElement {
+    each: Enclosed,
+    shared: ErrorBound,
+    cap: f64,
+}
+
+impl ElementSums for UnknownElement {
+    fn chain(&self, run: &Run, _: ChainStart) -> Enclosed {
+        match run.steps.iter().all(|steps| steps.is_empty()) {
+            true => Enclosed::ZERO,
+            false => self.each,
+        }
+    }
+
+    fn cap(&self) -> f64 {
+        self.cap
+    }
+
+    fn scales(&self, _: &Run) -> Option<[f64; 2]> {
+        None
+    }
+
+    fn addends(&self) -> ElementAddends {
+        ElementAddends::default()
+    }
+
+    fn shares_cap(&self) -> bool {
+        true
+    }
+
+    fn joined(&self, sum: Enclosed) -> Enclosed {
+        Enclosed { error: sum.error.plus(&self.shared), ..sum }
+    }
+}
