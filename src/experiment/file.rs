@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::Deserialize;
 
-use super::{BitTable, CostTable, DoubleFigure, IntegerTable, Printed, SplittingFigure, finding::Condition, keys};
+use super::{
+    BitTable, CostQuestion, DoubleFigure, IntegerTable, ProbeQuestion, PublishedNumber, SplittingFigure,
+    finding::Condition, keys, published,
+};
 use crate::{
     Error, Result,
     arithmetic::shipped,
@@ -15,9 +18,7 @@ use crate::{
         Schedule,
         library::{Values, checked_shape},
     },
-    inputs::{Init, Op},
     isa::Instruction,
-    probe,
 };
 
 /// A table or figure of the literature, as its file declares it.
@@ -50,7 +51,7 @@ pub struct Experiment {
     #[serde(default, deserialize_with = "keys::alternatives")]
     pub instead: BTreeMap<String, Vec<Instruction>>,
     /// Probes of single operations.
-    pub profile: Option<ProfileTable>,
+    pub probe: Option<ProbeQuestion>,
     /// Chain matrix multiplication.
     pub chain: Option<ChainFigure>,
     /// Errors of matrix products.
@@ -64,48 +65,15 @@ pub struct Experiment {
     /// Agreement bit by bit with sums in half and in single precision.
     pub bits: Option<BitTable>,
     /// Latencies and rates.
-    pub cost: Option<CostTable>,
+    pub cost: Option<CostQuestion>,
+    /// The published numbers, by their places in the tables of probes and costs.
+    #[serde(default, deserialize_with = "published::numbers")]
+    pub published: Vec<PublishedNumber>,
     /// The published table of formats.
     pub formats: Option<FormatTable>,
     /// Claims that have to hold.
     #[serde(default, rename = "finding")]
     pub findings: Vec<ExperimentFinding>,
-}
-
-/// Probes of single operations on Normal(0, 1) operands, and the published mean absolute errors.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProfileTable {
-    /// Samples of each probe.
-    pub samples: u64,
-    /// Assumed samples of the published means, which set their sampling error.
-    pub published_samples: u64,
-    /// The published cells.
-    #[serde(rename = "cell")]
-    pub cells: Vec<ProfileCell>,
-}
-
-/// One published cell, and the probe that measures it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProfileCell {
-    /// The instruction.
-    #[serde(deserialize_with = "keys::instruction")]
-    pub instruction: Instruction,
-    /// The operation that is isolated.
-    #[serde(deserialize_with = "keys::named")]
-    pub op: Op,
-    /// Operands of the reference: rounded or not.
-    #[serde(deserialize_with = "keys::named")]
-    pub init: Init,
-    /// Reference of the error.
-    pub reference: ErrorColumn,
-    /// The value as printed.
-    pub published: Printed,
-    /// Reason for an expected difference, or another remark.
-    pub explanation: Option<String>,
-    /// Reason for accepting a difference.
-    pub accepted: Option<String>,
 }
 
 /// A published table of formats.
@@ -210,14 +178,6 @@ pub struct ExperimentFinding {
     pub accepted: Option<String>,
 }
 
-impl ProfileTable {
-    fn defect(&self) -> Option<String> {
-        let most = probe::MAX_SAMPLES;
-        let fits = (2..=most).contains(&self.samples) && self.published_samples > 0 && !self.cells.is_empty();
-        (!fits).then(|| format!("[profile] needs 2 to {most} samples, one published sample and one cell at least"))
-    }
-}
-
 impl ChainFigure {
     fn defect(&self) -> Option<String> {
         let (chains, length) = (chain::MAX_CHAINS, chain::MAX_LENGTH);
@@ -238,12 +198,34 @@ impl ProductFigure {
 }
 
 impl ErrorColumn {
+    pub(super) const ALL: [ErrorColumn; 2] = [ErrorColumn::F32, ErrorColumn::F32Rounded];
+
     /// The name, as in files and reports.
     pub fn name(self) -> &'static str {
         match self {
             ErrorColumn::F32 => "f32",
             ErrorColumn::F32Rounded => "f32 to D",
         }
+    }
+
+    /// The column of a probe with the mean error.
+    pub(super) fn column(self) -> &'static str {
+        match self {
+            ErrorColumn::F32 => "mean_abs_error_f32",
+            ErrorColumn::F32Rounded => "mean_abs_error_f32_rounded",
+        }
+    }
+
+    /// The column of a probe with the samples equal to the reference.
+    pub(super) fn agreeing(self) -> &'static str {
+        match self {
+            ErrorColumn::F32 => "f32_agree",
+            ErrorColumn::F32Rounded => "f32_rounded_agree",
+        }
+    }
+
+    pub(super) fn of(column: &str) -> Option<ErrorColumn> {
+        ErrorColumn::ALL.into_iter().find(|own| own.column() == column)
     }
 }
 
@@ -292,19 +274,19 @@ impl Experiment {
 
     /// The instructions that it runs, with repetitions.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
-        let probed = self.profile.iter().flat_map(|profile| profile.cells.iter().map(|cell| &cell.instruction));
+        let probed = self.probe.iter().flat_map(|probe| &probe.instructions);
         let chained = self.chain.iter().flat_map(|chain| &chain.instructions);
-        let timed = self.cost.iter().flat_map(CostTable::instructions);
+        let timed = self.cost.iter().flat_map(|cost| &cost.instructions);
         probed.chain(chained).chain(self.bits.iter().map(|bits| &bits.instruction)).chain(timed)
     }
 
     fn defect(&self) -> Option<String> {
-        let parts = [self.profile.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
+        let parts = [self.probe.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
         let others = [self.integers.is_some(), self.bits.is_some(), self.cost.is_some(), self.doubles.is_some()];
         let formats = [self.formats.is_some()];
         if !parts.iter().chain(&others).chain(&formats).any(|given| *given) {
             return Some(
-                "nothing to run; give [profile], [chain], [products], [splitting], [doubles], [integers], [bits], [cost] or formats"
+                "nothing to run; give [probe], [chain], [products], [splitting], [doubles], [integers], [bits], [cost] or formats"
                     .into(),
             );
         }
@@ -319,14 +301,29 @@ impl Experiment {
         let wrong = self.splitting.as_ref().and_then(SplittingFigure::defect);
         let wrong = wrong.or_else(|| self.doubles.as_ref().and_then(DoubleFigure::defect));
         let wrong = wrong.or_else(|| self.integers.as_ref().and_then(IntegerTable::defect));
-        let wrong = wrong.or_else(|| self.cost.as_ref().and_then(CostTable::defect));
+        let wrong = wrong.or_else(|| self.published_defect());
         let wrong = wrong.or_else(|| self.bits.as_ref().and_then(BitTable::defect));
         let wrong = wrong.or_else(|| self.products.as_ref().and_then(ProductFigure::defect));
-        let wrong = wrong.or_else(|| self.profile.as_ref().and_then(ProfileTable::defect));
+        let wrong = wrong.or_else(|| self.probe.as_ref().and_then(|probe| probe.defect(&self.published)));
         if let Some(wrong) = wrong.or_else(|| self.chain.as_ref().and_then(ChainFigure::defect)) {
             return Some(wrong);
         }
         self.findings.iter().find_map(|f| f.check.defect(self).map(|d| format!("finding '{}': {d}", f.claim)))
+    }
+}
+
+impl Experiment {
+    /// A published number that no question of the experiment answers.
+    fn published_defect(&self) -> Option<String> {
+        let probed = self.probe.iter().flat_map(|_| ProbeQuestion::tables());
+        let tables: Vec<_> = probed.chain(self.cost.iter().flat_map(|_| CostQuestion::tables())).collect();
+        let loads = || self.cost.iter().flat_map(|cost| &cost.loads);
+        self.published.iter().find_map(|number| {
+            let asked = |name: &str| self.instructions().any(|i| i.name == name) || loads().any(|load| load.name == name);
+            let subject = || ["instruction", "load"].map(|key| number.key(key)).concat();
+            let missing = || (!asked(&subject())).then(|| format!("'{}' is not among the instructions that are asked about", subject()));
+            number.defect(&tables).or_else(missing).map(|wrong| format!("[[published]]: {wrong}"))
+        })
     }
 }
 

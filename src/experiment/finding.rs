@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{ErrorColumn, ErrorMetric, Experiment, ProfileCell, verdict::CellMean};
+use super::{ErrorColumn, ErrorMetric, Experiment, PublishedNumber, profile::reference, verdict::MeanError};
 use crate::{
     chain::{ChainCurve, ChainPoint},
     inputs::{Init, Op},
@@ -145,13 +145,19 @@ pub(super) struct FindingResult {
     pub measured: String,
 }
 
+/// A published mean error, and the one that was measured.
+pub(super) type MeasuredNumber<'a> = (&'a PublishedNumber, MeanError);
+
 impl Selector {
-    /// Cells with init low; with fp32 every sample is rounded differently.
-    fn selects(&self, cell: &ProfileCell) -> bool {
-        cell.init == Init::Low
-            && cell.reference == self.reference
-            && (self.ops.is_empty() || self.ops.contains(&cell.op))
+    /// True of numbers with init low; with fp32 every sample is rounded differently.
+    fn selects(&self, number: &PublishedNumber) -> bool {
+        is_of(number, Init::Low, self.reference)
+            && (self.ops.is_empty() || self.ops.iter().any(|op| op.name() == number.key("op")))
     }
+}
+
+fn is_of(number: &PublishedNumber, init: Init, error: ErrorColumn) -> bool {
+    number.key("init") == init.name() && reference(number) == error.name()
 }
 
 impl Condition {
@@ -166,14 +172,17 @@ impl Condition {
 
     /// Missing part of `experiment` that the condition needs.
     pub(super) fn defect(&self, experiment: &Experiment) -> Option<String> {
-        let cells = || experiment.profile.iter().flat_map(|p| &p.cells);
+        let numbers = || experiment.published.iter().filter(|_| experiment.probe.is_some());
         let named = |name: &String| experiment.chain.iter().flat_map(|c| &c.instructions).any(|i| i.name == *name);
         match self {
             Condition::Exact(s) | Condition::Inexact(s) => {
-                return (!cells().any(|cell| s.selects(cell))).then(|| "it selects no cell with init low".to_string());
+                return (!numbers().any(|number| s.selects(number))).then(|| "it selects no cell with init low".to_string());
             }
             Condition::Differ { ops, reference, init, .. } => {
-                let present = |op: &Op| cells().any(|c| (c.op, c.reference, c.init) == (*op, *reference, *init));
+                let of = |number: &PublishedNumber, op: &Op| {
+                    is_of(number, *init, *reference) && number.key("op") == op.name()
+                };
+                let present = |op: &Op| numbers().any(|number| of(number, op));
                 return (!ops.iter().all(present)).then(|| "there is no cell of one of its operations".to_string());
             }
             Condition::Smaller { .. } if experiment.splitting.is_none() => {
@@ -219,11 +228,11 @@ impl Condition {
     }
 
     /// Result of the condition for the cells of a profile; `None` if it is about something else.
-    pub(super) fn of_cells(&self, cells: &[(&ProfileCell, CellMean)]) -> Option<FindingResult> {
-        let selected = |s: &Selector| -> Vec<CellMean> {
+    pub(super) fn of_cells(&self, cells: &[MeasuredNumber]) -> Option<FindingResult> {
+        let selected = |s: &Selector| -> Vec<MeanError> {
             cells.iter().filter(|(cell, _)| s.selects(cell)).map(|(_, measured)| *measured).collect()
         };
-        let counts = |selected: &[CellMean]| {
+        let counts = |selected: &[MeanError]| {
             let unequal = selected.iter().map(|m| (m.samples - m.equal).to_string()).collect::<Vec<_>>();
             format!("unequal samples: {}; of {} each", unequal.join(", "), selected.first().map_or(0, |m| m.samples))
         };
@@ -234,7 +243,7 @@ impl Condition {
                 Some(FindingResult { holds, measured: counts(&selected) })
             }
             Condition::Differ { ops, reference, init, deviations } => {
-                let kept = cells.iter().filter(|(c, _)| (c.reference, c.init) == (*reference, *init));
+                let kept = cells.iter().filter(|(number, _)| is_of(number, *init, *reference));
                 Some(differ(&kept.copied().collect::<Vec<_>>(), *ops, *deviations))
             }
             _ => None,
@@ -285,13 +294,13 @@ impl FindingResult {
     }
 }
 
-fn differ(cells: &[(&ProfileCell, CellMean)], ops: [Op; 2], deviations: f64) -> FindingResult {
-    let of = |op: Op| cells.iter().filter(move |(cell, _)| cell.op == op);
+fn differ(cells: &[MeasuredNumber], ops: [Op; 2], deviations: f64) -> FindingResult {
+    let of = |op: Op| cells.iter().filter(move |(number, _)| number.key("op") == op.name());
     let mut least: Option<f64> = None;
     for (first, a) in of(ops[0]) {
-        for (_, b) in of(ops[1]).filter(|(c, _)| c.instruction == first.instruction) {
+        for (_, b) in of(ops[1]).filter(|(number, _)| number.key("instruction") == first.key("instruction")) {
             let deviation = a.sampling_error(a.samples).hypot(b.sampling_error(b.samples));
-            let difference = (a.errors.mean().unwrap_or(0.0) - b.errors.mean().unwrap_or(0.0)).abs();
+            let difference = (a.mean.unwrap_or(0.0) - b.mean.unwrap_or(0.0)).abs();
             // Both zero: they do not differ.
             let apart = if difference > 0.0 { difference / deviation } else { 0.0 };
             least = Some(least.map_or(apart, |least| least.min(apart)));

@@ -1,8 +1,9 @@
 //! Published tables and figures as data, compared with measurements.
 //!
-//! A TOML file has a `source`, a `title`, the published cells as printed, the findings that have to hold, and what to run:
+//! A TOML file has a `source`, a `title`, what to run, the published numbers as printed by their places in its report, and the findings
+//! that have to hold. What to run:
 //!
-//! - `profile`: probes of single operations;
+//! - `probe`: single operations;
 //! - `chain`: chain matrix multiplication;
 //! - `products`: errors of matrix products against k;
 //! - `splitting`: products by schemes; `doubles`: those in f64;
@@ -11,6 +12,7 @@
 //! - `cost`: latencies and rates;
 //! - `formats`: a table of formats.
 
+mod answers;
 mod bits;
 mod chain;
 mod cost;
@@ -24,6 +26,7 @@ mod operands;
 mod power;
 mod products;
 mod profile;
+mod published;
 mod sample;
 mod score;
 mod shipped;
@@ -33,21 +36,23 @@ pub mod table;
 mod verdict;
 
 pub use bits::BitTable;
-pub use cost::{CostCell, CostCellRow, CostTable, PrintedPoint};
+pub use cost::{CostCellRow, CostQuestion};
 pub use doubles::{DoubleCell, DoubleErrorRow, DoubleFigure};
 pub use file::{
     AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, ExperimentFinding, FormatTable, ProductFigure,
-    ProductLine, ProfileCell, ProfileTable,
+    ProductLine,
 };
 pub use integers::{IntegerCell, IntegerCellRow, IntegerTable};
 pub use products::ProductErrorRow;
+pub use profile::ProbeQuestion;
+pub use published::PublishedNumber;
 pub use sample::SampleSize;
 pub use shipped::{ShippedExperimentRow, list, shipped};
 pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
 pub use suite::{ExperimentFindingRow, ExperimentRow, FigureRow, Suite, UntestableFigureRow};
 pub use verdict::{CellVerdict, NOT_TESTABLE, Printed, STANDARD_ERRORS, ZERO_PROBABILITY};
 
-use crate::{Error, Result, Stage, catalogue, device::Device, isa::Instruction, report::Report};
+use crate::{Error, Result, Stage, catalogue, device::Device, report::Report};
 use known::KnownResults;
 use score::ExperimentScore;
 
@@ -144,7 +149,7 @@ fn lacks_all(devices: &[Box<dyn Device>], what: &str) -> Error {
 }
 
 /// Why a device cannot test a figure of an instruction.
-fn lacks(instruction: &Instruction) -> String {
+fn lacks(instruction: &str) -> String {
     format!("lacks {instruction}")
 }
 
@@ -153,7 +158,7 @@ fn parts(run: &mut ExperimentRun) -> Result<()> {
     if let Some(FormatTable::MatrixCores) = experiment.formats {
         run.score.on_paper = catalogue::published(run.report);
     }
-    if let Some(plan) = &experiment.profile {
+    if let Some(plan) = &experiment.probe {
         profile::run(plan, run)?;
     }
     if let Some(plan) = &experiment.chain {

@@ -79,7 +79,7 @@ impl Experiment {
 
     /// Samples of each probe, chains, or draws of each product.
     fn samples(&self) -> Option<u64> {
-        let probes = self.profile.as_ref().map(|profile| profile.samples);
+        let probes = self.probe.as_ref().map(|probe| probe.samples);
         let chains = self.chain.as_ref().map(|chain| chain.chains);
         let bits = self.bits.as_ref().map(|bits| bits.samples);
         probes

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use crate::summary::Summary;
-
 /// Least probability of exact samples alone, for a published zero to count as sampling error.
 pub const ZERO_PROBABILITY: f64 = 0.05;
 /// Standard errors of the difference that still count as agreement.
 pub const STANDARD_ERRORS: f64 = 2.0;
+/// Share of a published latency or rate up to which a difference counts as agreement.
+const NEAR: f64 = 0.05;
 
 /// Verdict on a figure whose instruction the device lacks.
 pub const NOT_TESTABLE: &str = "not testable here";
@@ -34,10 +34,11 @@ pub enum CellVerdict {
     Differs,
 }
 
+/// A measured mean error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct CellMean {
-    /// The errors.
-    pub errors: Summary,
+pub(super) struct MeanError {
+    pub mean: Option<f64>,
+    pub standard_error: f64,
     /// Samples equal to the reference.
     pub equal: u64,
     /// Samples.
@@ -63,9 +64,9 @@ impl<'de> Deserialize<'de> for Printed {
     }
 }
 
-impl CellMean {
-    pub(super) fn deviation(&self) -> f64 {
-        self.errors.standard_error().unwrap_or(0.0) * (self.errors.count() as f64).sqrt()
+impl MeanError {
+    fn deviation(&self) -> f64 {
+        self.standard_error * (self.samples as f64).sqrt()
     }
 
     pub(super) fn sampling_error(&self, samples: u64) -> f64 {
@@ -79,23 +80,23 @@ impl CellMean {
 
     /// The number of samples whose sampling error is the difference; `None` without a difference.
     pub(super) fn implied_samples(&self, published: &Printed) -> Option<f64> {
-        let difference = (self.errors.mean()? - published.value).abs();
+        let difference = (self.mean? - published.value).abs();
         let samples = (self.deviation() / difference).powi(2);
         (published.value > 0.0 && samples.is_finite() && samples > 0.0).then_some(samples)
     }
 
     /// Judgement of a published mean of `samples` samples.
     pub(super) fn judge(&self, published: &Printed, samples: u64) -> Judgement {
-        let Some(mean) = self.errors.mean() else { return Judgement::of(CellVerdict::Differs) };
+        let Some(mean) = self.mean else { return Judgement::of(CellVerdict::Differs) };
         if published.value == 0.0 {
             let verdict = match (self.equal == self.samples && mean == 0.0, self.all_equal(samples)) {
                 (true, _) => CellVerdict::Printed,
                 (false, probability) if probability >= ZERO_PROBABILITY => CellVerdict::Sampling,
                 _ => CellVerdict::Differs,
             };
-            return Judgement { zero: true, ..Judgement::of(verdict) };
+            return Judgement { basis: VerdictBasis::Zero, ..Judgement::of(verdict) };
         }
-        let error = self.sampling_error(samples).hypot(self.errors.standard_error().unwrap_or(0.0));
+        let error = self.sampling_error(samples).hypot(self.standard_error);
         Judgement::of_difference((mean - published.value).abs(), published, error)
     }
 }
@@ -106,14 +107,31 @@ pub(super) struct Judgement {
     pub(super) verdict: CellVerdict,
     /// The difference beyond the printed digits, in standard errors of both figures together.
     pub(super) distance: Option<f64>,
-    /// The published figure is a zero, whose number of samples no source gives.
-    zero: bool,
+    basis: VerdictBasis,
+}
+
+/// What a verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum VerdictBasis {
+    /// A difference, in printed digits or standard errors.
+    Difference,
+    /// A difference as a share of the published figure.
+    Share,
+    /// A published zero, whose number of samples no source gives.
+    Zero,
 }
 
 impl Judgement {
     /// A judgement without a difference.
     pub(super) fn of(verdict: CellVerdict) -> Judgement {
-        Judgement { verdict, distance: None, zero: false }
+        Judgement { verdict, distance: None, basis: VerdictBasis::Difference }
+    }
+
+    /// The judgement of a latency or rate.
+    pub(super) fn of_share(measured: f64, published: &Printed) -> Judgement {
+        let near = (measured - published.value).abs() <= published.half_unit.max(NEAR * published.value);
+        let verdict = if near { CellVerdict::Printed } else { CellVerdict::Differs };
+        Judgement { basis: VerdictBasis::Share, ..Judgement::of(verdict) }
     }
 
     /// The judgement of a difference with a standard error.
@@ -130,12 +148,13 @@ impl Judgement {
 
     /// The words of reports: the verdict, and the worth of a published zero.
     pub(super) fn words(&self, counts: bool, explained: bool, accepted: bool) -> String {
-        let own = match (self.zero, self.verdict) {
-            (true, CellVerdict::Printed) => "reproduced: every sample is exact".into(),
-            (true, CellVerdict::Sampling) => "reproduced: few samples may all be exact".into(),
+        let own = match (self.basis, self.verdict) {
+            (VerdictBasis::Zero, CellVerdict::Printed) => "reproduced: every sample is exact".into(),
+            (VerdictBasis::Zero, CellVerdict::Sampling) => "reproduced: few samples may all be exact".into(),
+            (VerdictBasis::Share, CellVerdict::Printed) => format!("reproduced: within {} %", NEAR * 100.0),
             _ => CellVerdict::words(Some(self.verdict), counts, explained, accepted),
         };
-        let without_count = self.zero && self.verdict != CellVerdict::Printed;
+        let without_count = self.basis == VerdictBasis::Zero && self.verdict != CellVerdict::Printed;
         if without_count { format!("{own}; a zero without a count") } else { own }
     }
 }
@@ -169,12 +188,17 @@ pub(super) fn why(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::Summary;
 
-    fn measured(errors: &[f64]) -> CellMean {
+    fn measured(errors: &[f64]) -> MeanError {
         let mut summary = Summary::default();
         errors.iter().for_each(|e| summary.add(Some(*e)));
-        let equal = errors.iter().filter(|e| **e == 0.0).count() as u64;
-        CellMean { errors: summary, equal, samples: errors.len() as u64 }
+        MeanError {
+            mean: summary.mean(),
+            standard_error: summary.standard_error().unwrap(),
+            equal: errors.iter().filter(|e| **e == 0.0).count() as u64,
+            samples: errors.len() as u64,
+        }
     }
 
     #[test]
