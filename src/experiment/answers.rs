@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{
     Result, Stage,
-    arithmetic::Program,
     base::available::if_available,
     cost::{self, CostRequest, Costs},
     device::{Device, SharedLoad, TimedOperands},
@@ -21,17 +20,12 @@ use crate::{
     report::{Cell, RowView, Rows, Table},
 };
 
-/// A question about an instruction, or a load.
+/// A question about an instruction; of costs, about loads too.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Question {
-    pub subject: Subject,
+    pub instruction: Option<Instruction>,
+    pub seed: u64,
     pub kind: QuestionKind,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Subject {
-    Instruction(Instruction),
-    Load(SharedLoad),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,16 +34,8 @@ pub(super) enum QuestionKind {
     Probe { op: Op, inits: Vec<Init>, samples: u64 },
     /// Agreement bit by bit with other computations.
     Bits { op: Op, values: Draw, samples: u64 },
-    /// Latency and throughput.
-    Cost,
-}
-
-/// Everything that decides the answer of a simulated device.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct AnswerKey {
-    program: Program,
-    kind: QuestionKind,
-    seed: u64,
+    /// Latency and throughput, of these loads too.
+    Cost(Vec<SharedLoad>),
 }
 
 /// The report of a device: its answers to the questions of an experiment.
@@ -67,12 +53,12 @@ pub(super) struct DeviceAnswers {
 
 /// Puts questions to all devices of a run; an interrupted run has the answers so far.
 pub(super) fn of_devices(run: &mut ExperimentRun, questions: &[Question]) -> (Vec<DeviceAnswers>, Result<()>) {
-    let ExperimentRun { experiment, devices, options, known, progress, .. } = run;
+    let ExperimentRun { experiment, devices, known, progress, .. } = run;
     let mut all = Vec::new();
     let outcome = devices.iter_mut().try_for_each(|device| {
-        let mut own = DeviceAnswers::none(device.as_ref(), experiment.counts(device.as_ref()));
-        let outcome = own.ask(experiment, questions, device.as_mut(), options.seed, known, progress);
-        all.push(own);
+        let mut answers = DeviceAnswers::none(device.as_ref(), experiment.counts(device.as_ref()));
+        let outcome = answers.ask(experiment, questions, device.as_mut(), known, progress);
+        all.push(answers);
         outcome
     });
     (all, outcome)
@@ -89,29 +75,26 @@ impl DeviceAnswers {
         experiment: &Experiment,
         questions: &[Question],
         device: &mut dyn Device,
-        seed: u64,
         known: &mut KnownResults,
         progress: &mut dyn FnMut(Stage),
     ) -> Result<()> {
         for (number, question) in questions.iter().enumerate() {
-            progress(Stage { what: question.subject.name(), done: number as u64, total: questions.len() as u64 });
-            let executed = match &question.subject {
-                Subject::Load(_) => Some(question.subject.clone()),
-                Subject::Instruction(i) => {
-                    let executed = experiment.on(device, i)?;
-                    self.executed.push((i.name.clone(), executed.as_ref().map(|i| i.name.clone())));
-                    executed.map(Subject::Instruction)
-                }
-            };
-            let Some(executed) = executed else { continue };
-            let key = executed.instruction().and_then(|i| arithmetic(device, i)).map(|program| AnswerKey {
-                program,
-                kind: question.kind.clone(),
-                seed,
-            });
+            let asked = question.instruction.as_ref();
+            let what = asked.map_or("loads", |i| &i.name);
+            progress(Stage { what, done: number as u64, total: questions.len() as u64 });
+            let executed = asked.map(|i| experiment.on(device, i)).transpose()?.flatten();
+            if let Some(i) = asked {
+                self.executed.push((i.name.clone(), executed.as_ref().map(|i| i.name.clone())));
+            }
+            if asked.is_some() && executed.is_none() {
+                continue;
+            }
+            let question = Question { instruction: executed, ..question.clone() };
+            let program = question.instruction.as_ref().and_then(|i| arithmetic(device, i));
             // An interrupted question has fewer samples.
-            let (tables, outcome) =
-                known.answers.once(key, |tables| question.kind.ask(&executed, device, seed, tables));
+            let (tables, outcome) = known
+                .answers
+                .once(program.map(|program| (program, question.clone())), |tables| question.ask(device, tables));
             tables.into_iter().for_each(|table| append(&mut self.tables, on_device(table, &self.name)));
             outcome?;
         }
@@ -130,17 +113,17 @@ impl DeviceAnswers {
 
     /// The rows of a table; none without it.
     pub(super) fn rows(&self, table: &str) -> impl Iterator<Item = RowView<'_>> {
-        self.tables.iter().filter(move |own| own.key == table).flat_map(|own| Rows(own).iter())
+        self.tables.iter().filter(move |one| one.key == table).flat_map(|one| Rows(one).iter())
     }
 
     /// The instruction that the device executed where another was asked about.
     pub(super) fn executed(&self, asked: &str) -> Option<&str> {
-        self.executed.iter().find(|(own, _)| own == asked)?.1.as_deref()
+        self.executed.iter().find(|(name, _)| name == asked)?.1.as_deref()
     }
 
     /// True if the device has neither an instruction nor a substitute.
     pub(super) fn lacks(&self, asked: &str) -> bool {
-        self.executed.iter().any(|(own, executed)| own == asked && executed.is_none())
+        self.executed.iter().any(|(name, executed)| name == asked && executed.is_none())
     }
 }
 
@@ -154,33 +137,35 @@ fn on_device(mut table: Table, name: &str) -> Table {
 
 /// Adds the rows of a table to the rows of the same kind.
 pub(super) fn append(all: &mut Vec<Table>, table: Table) {
-    match all.iter_mut().find(|own| own.key == table.key) {
-        Some(own) => own.rows.extend(table.rows),
+    match all.iter_mut().find(|known| known.key == table.key) {
+        Some(known) => known.rows.extend(table.rows),
         None => all.push(table),
     }
 }
 
-impl Subject {
-    pub(super) fn name(&self) -> &str {
-        match self {
-            Subject::Instruction(i) => &i.name,
-            Subject::Load(load) => load.name,
-        }
-    }
-
-    fn instruction(&self) -> Option<&Instruction> {
-        if let Subject::Instruction(i) = self { Some(i) } else { None }
-    }
-}
-
-impl QuestionKind {
+impl Question {
     /// Adds the tables of the answer, also if it is interrupted.
-    fn ask(&self, subject: &Subject, device: &mut dyn Device, seed: u64, tables: &mut Vec<Table>) -> Result<()> {
-        match (self, subject) {
-            (QuestionKind::Cost, _) => cost(subject, device, tables),
-            (QuestionKind::Probe { op, inits, samples }, Subject::Instruction(i)) => {
+    ///
+    /// A device without a clock gives none of a cost.
+    fn ask(&self, device: &mut dyn Device, tables: &mut Vec<Table>) -> Result<()> {
+        let seed = self.seed;
+        match (&self.kind, &self.instruction) {
+            (QuestionKind::Cost(loads), instruction) => {
+                let request = CostRequest {
+                    instructions: instruction.iter().cloned().collect(),
+                    conversions: Vec::new(),
+                    loads: loads.clone(),
+                    values: TimedOperands::Random,
+                    sustained: None,
+                };
+                let mut costs = Costs::default();
+                let outcome = if_available(cost::run(device, &request, &mut costs, &mut |_| ()));
+                tables.extend(cost::table::tables(&costs, &device.identity().generation, true));
+                outcome.map(drop)
+            }
+            (QuestionKind::Probe { op, inits, samples }, Some(instruction)) => {
                 let request = |init| ProbeRequest {
-                    instruction: i,
+                    instruction,
                     op: *op,
                     distribution: Distribution::Normal,
                     init,
@@ -194,41 +179,21 @@ impl QuestionKind {
                 tables.push(probe::table::profile(&probes, ""));
                 outcome
             }
-            (QuestionKind::Bits { op, values, samples }, Subject::Instruction(i)) => {
-                let request = BitRequest { instruction: i, op: *op, values: *values, seed, samples: *samples };
-                let evaluator = device.model().map(|model| model.evaluator(i)).transpose()?;
+            (QuestionKind::Bits { op, values, samples }, Some(instruction)) => {
+                let request = BitRequest { instruction, op: *op, values: *values, seed, samples: *samples };
+                let evaluator = device.model().map(|model| model.evaluator(instruction)).transpose()?;
                 let mut results = Vec::new();
                 let outcome = bits::run_until(device, evaluator.as_ref(), &request, None, &mut results);
                 let compared = |result| Compared {
-                    instruction: i.name.clone(),
+                    instruction: instruction.name.clone(),
                     device: String::new(),
                     values: values.to_string(),
                     result,
                 };
-                let all: Vec<Compared> = results.into_iter().map(compared).collect();
-                tables.extend(bit_table::tables(&all));
+                tables.extend(bit_table::tables(&results.into_iter().map(compared).collect::<Vec<_>>()));
                 outcome
             }
-            (_, Subject::Load(_)) => Ok(()),
+            (_, None) => Ok(()),
         }
     }
-}
-
-/// Adds the tables of a cost; none where the device has no clock for it.
-fn cost(subject: &Subject, device: &mut dyn Device, tables: &mut Vec<Table>) -> Result<()> {
-    let mut request = CostRequest {
-        instructions: Vec::new(),
-        conversions: Vec::new(),
-        loads: Vec::new(),
-        values: TimedOperands::Random,
-        sustained: None,
-    };
-    match subject {
-        Subject::Instruction(i) => request.instructions.push(i.clone()),
-        Subject::Load(load) => request.loads.push(*load),
-    }
-    let mut costs = Costs::default();
-    let outcome = if_available(cost::run(device, &request, &mut costs, &mut |_| ()));
-    tables.extend(cost::table::tables(&costs, &device.identity().generation, true));
-    outcome.map(drop)
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{
     ExperimentRun,
-    answers::{self, DeviceAnswers, Question, QuestionKind, Subject},
+    answers::{self, DeviceAnswers, Question, QuestionKind},
     finding::{Condition, FindingResult},
     table,
 };
@@ -22,7 +22,7 @@ use crate::{
 /// Sums of products, compared bit by bit with other computations.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BitTable {
+pub struct BitQuestion {
     /// The instruction.
     #[serde(deserialize_with = "super::keys::instruction")]
     pub instruction: Instruction,
@@ -36,7 +36,7 @@ pub struct BitTable {
     pub samples: u64,
 }
 
-impl BitTable {
+impl BitQuestion {
     pub(super) fn defect(&self) -> Option<String> {
         match bits::check(&self.instruction) {
             Err(error) => Some(format!("[bits]: {error}")),
@@ -46,20 +46,23 @@ impl BitTable {
 }
 
 /// Compares sums on every device with the other computations, and checks the findings about them.
-pub(super) fn run(plan: &BitTable, run: &mut ExperimentRun) -> Result<()> {
+pub(super) fn run(plan: &BitQuestion, run: &mut ExperimentRun) -> Result<()> {
     let samples = run.options.samples.unwrap_or(plan.samples);
-    let kind = QuestionKind::Bits { op: plan.op, values: plan.values, samples };
-    let question = Question { subject: Subject::Instruction(plan.instruction.clone()), kind };
+    let question = Question {
+        instruction: Some(plan.instruction.clone()),
+        seed: run.options.seed,
+        kind: QuestionKind::Bits { op: plan.op, values: plan.values, samples },
+    };
     let (devices, outcome) = answers::of_devices(run, &[question]);
     let ExperimentRun { experiment, report, score, .. } = run;
     let (mut findings, mut untestable, mut tables) = (Vec::new(), Vec::new(), Vec::new());
     for device in devices {
         for finding in &experiment.findings {
             if device.lacks(&plan.instruction.name) {
-                untestable.push(table::untestable_finding(&device.name, finding, &plan.instruction.name));
+                untestable.push(table::untestable_row(&device.name, &finding.claim, None, &plan.instruction.name));
             } else if device.complete {
-                let found = finding.check.of_bits(&device);
-                findings.extend(score.finding((&device.name, device.counts), finding, found));
+                let result = finding.check.of_bits(&device);
+                findings.extend(score.finding((&device.name, device.counts), finding, result));
             }
         }
         device.tables.into_iter().for_each(|table| answers::append(&mut tables, table));

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::Path};
 use serde::Deserialize;
 
 use super::{
-    BitTable, CostQuestion, DoubleFigure, IntegerTable, ProbeQuestion, PublishedNumber, SplittingFigure,
-    finding::Condition, keys, published,
+    BitQuestion, CostQuestion, DoubleErrorRow, EmulateQuestion, ProbeQuestion, PublishedNumber, finding::Condition,
+    keys, published,
 };
 use crate::{
     Error, Result,
@@ -19,6 +19,7 @@ use crate::{
         library::{Values, checked_shape},
     },
     isa::Instruction,
+    report::Declaration,
 };
 
 /// A table or figure of the literature, as its file declares it.
@@ -56,17 +57,13 @@ pub struct Experiment {
     pub chain: Option<ChainFigure>,
     /// Errors of matrix products.
     pub products: Option<ProductFigure>,
-    /// Products of more precision than their operands, by schemes of splitting.
-    pub splitting: Option<SplittingFigure>,
-    /// Products in f64 by schemes.
-    pub doubles: Option<DoubleFigure>,
-    /// Products of integers by their digits.
-    pub integers: Option<IntegerTable>,
+    /// Products by schemes.
+    pub emulate: Option<EmulateQuestion>,
     /// Agreement bit by bit with sums in half and in single precision.
-    pub bits: Option<BitTable>,
+    pub bits: Option<BitQuestion>,
     /// Latencies and rates.
     pub cost: Option<CostQuestion>,
-    /// The published numbers, by their places in the tables of probes and costs.
+    /// The published numbers, by their places in the tables of probes, costs and products in f64.
     #[serde(default, deserialize_with = "published::numbers")]
     pub published: Vec<PublishedNumber>,
     /// The published table of formats.
@@ -82,17 +79,6 @@ pub enum FormatTable {
     /// Table of "Matrix Core Programming on AMD GPUs", with its cells in `experiments/table-formats.csv`.
     #[serde(rename = "table-formats.csv")]
     MatrixCores,
-}
-
-/// Reference of an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum ErrorColumn {
-    /// The same expression in f32 on the CPU.
-    #[serde(rename = "f32")]
-    F32,
-    /// The same, rounded to the format of D.
-    #[serde(rename = "f32 to D")]
-    F32Rounded,
 }
 
 /// Chain matrix multiplication: both initialisations of each instruction.
@@ -197,38 +183,6 @@ impl ProductFigure {
     }
 }
 
-impl ErrorColumn {
-    pub(super) const ALL: [ErrorColumn; 2] = [ErrorColumn::F32, ErrorColumn::F32Rounded];
-
-    /// The name, as in files and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            ErrorColumn::F32 => "f32",
-            ErrorColumn::F32Rounded => "f32 to D",
-        }
-    }
-
-    /// The column of a probe with the mean error.
-    pub(super) fn column(self) -> &'static str {
-        match self {
-            ErrorColumn::F32 => "mean_abs_error_f32",
-            ErrorColumn::F32Rounded => "mean_abs_error_f32_rounded",
-        }
-    }
-
-    /// The column of a probe with the samples equal to the reference.
-    pub(super) fn agreeing(self) -> &'static str {
-        match self {
-            ErrorColumn::F32 => "f32_agree",
-            ErrorColumn::F32Rounded => "f32_rounded_agree",
-        }
-    }
-
-    pub(super) fn of(column: &str) -> Option<ErrorColumn> {
-        ErrorColumn::ALL.into_iter().find(|own| own.column() == column)
-    }
-}
-
 impl Experiment {
     /// Reads the file at `path`.
     ///
@@ -247,6 +201,7 @@ impl Experiment {
         let mut experiment: Experiment = toml::from_str(text)
             .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
         experiment.name = Path::new(origin).file_stem().map_or(origin.into(), |stem| stem.to_string_lossy().into());
+        experiment.emulate.iter_mut().for_each(EmulateQuestion::add_precisions);
         match experiment.defect() {
             Some(defect) => Err(Error::request(format!("{origin}: {defect}"))),
             None => Ok(experiment),
@@ -281,16 +236,14 @@ impl Experiment {
     }
 
     fn defect(&self) -> Option<String> {
-        let parts = [self.probe.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
-        let others = [self.integers.is_some(), self.bits.is_some(), self.cost.is_some(), self.doubles.is_some()];
-        let formats = [self.formats.is_some()];
-        if !parts.iter().chain(&others).chain(&formats).any(|given| *given) {
+        let parts = [self.probe.is_some(), self.chain.is_some(), self.products.is_some(), self.emulate.is_some()];
+        let others = [self.bits.is_some(), self.cost.is_some(), self.formats.is_some()];
+        if !parts.iter().chain(&others).any(|given| *given) {
             return Some(
-                "nothing to run; give [probe], [chain], [products], [splitting], [doubles], [integers], [bits], [cost] or formats"
-                    .into(),
+                "nothing to run; give [probe], [chain], [products], [emulate], [bits], [cost] or formats".into(),
             );
         }
-        let named = self.splitting.iter().flat_map(|splitting| splitting.cells.iter().map(|cell| &cell.generation));
+        let named = self.emulate.iter().flat_map(|emulate| emulate.cells.iter().map(|cell| &cell.generation));
         if let Some(name) = self.generations.iter().chain(named).find(|name| !shipped().any(|own| own == **name)) {
             let near = nearest(name, shipped(), 3).join(", ");
             return Some(format!("there is no generation '{name}'; the nearest: {near}"));
@@ -298,11 +251,9 @@ impl Experiment {
         if let Some(name) = self.instead.keys().find(|name| !self.instructions().any(|i| i.name == **name)) {
             return Some(format!("[instead]: the experiment does not run {name}"));
         }
-        let wrong = self.splitting.as_ref().and_then(SplittingFigure::defect);
-        let wrong = wrong.or_else(|| self.doubles.as_ref().and_then(DoubleFigure::defect));
-        let wrong = wrong.or_else(|| self.integers.as_ref().and_then(IntegerTable::defect));
+        let wrong = self.emulate.as_ref().and_then(EmulateQuestion::defect);
         let wrong = wrong.or_else(|| self.published_defect());
-        let wrong = wrong.or_else(|| self.bits.as_ref().and_then(BitTable::defect));
+        let wrong = wrong.or_else(|| self.bits.as_ref().and_then(BitQuestion::defect));
         let wrong = wrong.or_else(|| self.products.as_ref().and_then(ProductFigure::defect));
         let wrong = wrong.or_else(|| self.probe.as_ref().and_then(|probe| probe.defect(&self.published)));
         if let Some(wrong) = wrong.or_else(|| self.chain.as_ref().and_then(ChainFigure::defect)) {
@@ -315,13 +266,24 @@ impl Experiment {
 impl Experiment {
     /// A published number that no question of the experiment answers.
     fn published_defect(&self) -> Option<String> {
-        let probed = self.probe.iter().flat_map(|_| ProbeQuestion::tables());
-        let tables: Vec<_> = probed.chain(self.cost.iter().flat_map(|_| CostQuestion::tables())).collect();
-        let loads = || self.cost.iter().flat_map(|cost| &cost.loads);
+        let mut tables: Vec<Declaration> = self.probe.iter().flat_map(|_| ProbeQuestion::tables()).collect();
+        tables.extend(self.cost.iter().flat_map(|_| CostQuestion::tables()));
+        let doubles = self.emulate.iter().find(|emulate| emulate.is_of_doubles());
+        tables.extend(doubles.map(|_| Declaration::of::<DoubleErrorRow>()));
+        if self.probe.is_some() as usize + self.cost.is_some() as usize + doubles.is_some() as usize > 1 {
+            return Some("give each of [probe], [cost] and [emulate] of f64 a file of its own".into());
+        }
         self.published.iter().find_map(|number| {
-            let asked = |name: &str| self.instructions().any(|i| i.name == name) || loads().any(|load| load.name == name);
-            let subject = || ["instruction", "load"].map(|key| number.key(key)).concat();
-            let missing = || (!asked(&subject())).then(|| format!("'{}' is not among the instructions that are asked about", subject()));
+            let missing = || match doubles {
+                Some(emulate) => emulate.lacks(number),
+                None => {
+                    let subject = ["instruction", "load"].map(|key| number.key(key)).concat();
+                    let mut loads = self.cost.iter().flat_map(|cost| &cost.loads);
+                    let asked =
+                        self.instructions().any(|i| i.name == subject) || loads.any(|load| load.name == subject);
+                    (!asked).then(|| format!("'{subject}' is not among the instructions that are asked about"))
+                }
+            };
             number.defect(&tables).or_else(missing).map(|wrong| format!("[[published]]: {wrong}"))
         })
     }

@@ -57,15 +57,22 @@ pub(super) fn alternatives<'de, D: Deserializer<'de>>(
 pub(super) fn loads<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SharedLoad>, D::Error> {
     let names = || SHARED_LOADS.iter().map(|load| load.name).collect::<Vec<_>>().join("; ");
     let unknown = |name: &str| format!("'{name}' is not a load that is timed; expected one of: {}", names());
-    values(deserializer, |name| SHARED_LOADS.iter().find(|load| load.name == name).copied().ok_or_else(|| unknown(name)))
+    values(deserializer, |name| {
+        SHARED_LOADS.iter().find(|load| load.name == name).copied().ok_or_else(|| unknown(name))
+    })
 }
 
+/// Schemes by name; `NAME:7..9` is several.
 pub(super) fn schemes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Scheme>, D::Error> {
-    values(deserializer, Scheme::find)
+    Scheme::chosen(&Vec::<String>::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 pub(super) fn draw<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Draw, D::Error> {
     value(deserializer, Draw::parse)
+}
+
+pub(super) fn draws<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Draw>, D::Error> {
+    values(deserializer, Draw::parse)
 }
 
 /// A value by its name on the command line.

@@ -1,18 +1,17 @@
 //! Results by the arithmetic that gives them: equal programs on equal inputs are run once.
 
 use super::{
-    answers::AnswerKey,
+    answers::Question,
+    emulated::SchemeKey,
     products::{OperandKey, ProductErrorRow},
-    splitting::SchemeKey,
 };
 use crate::{
     Result,
     arithmetic::Program,
-    chain::{ChainCurve, MatrixScaling},
+    chain::{ChainCurve, ChainRequest},
     device::Device,
     emulate::EmulationResult,
     gemm::Factors,
-    inputs::Init,
     isa::Instruction,
     report::Table,
 };
@@ -54,22 +53,11 @@ impl<K: PartialEq, V: Clone + Default> Known<K, V> {
     }
 }
 
-/// Everything that decides a curve of chains.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ChainKey {
-    pub(super) program: Program,
-    pub(super) init: Init,
-    pub(super) length: usize,
-    pub(super) chains: u64,
-    pub(super) seed: u64,
-    pub(super) scaling: MatrixScaling,
-}
-
 /// The results so far of one or several experiments on simulated devices.
 #[derive(Default)]
 pub(crate) struct KnownResults {
-    pub(super) answers: Known<AnswerKey, Vec<Table>>,
-    pub(super) curves: Known<ChainKey, ChainCurve>,
+    pub(super) answers: Known<(Program, Question), Vec<Table>>,
+    pub(super) curves: Known<(Program, ChainRequest), ChainCurve>,
     pub(super) schemes: Known<SchemeKey, EmulationResult>,
     pub(super) products: Known<(Program, Option<usize>, OperandKey), ProductErrorRow>,
     /// Drawn operands, with their exact products as sums of two numbers of f64.

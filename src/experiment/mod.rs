@@ -6,8 +6,7 @@
 //! - `probe`: single operations;
 //! - `chain`: chain matrix multiplication;
 //! - `products`: errors of matrix products against k;
-//! - `splitting`: products by schemes; `doubles`: those in f64;
-//! - `integers`: products of integers by their digits;
+//! - `emulate`: products of f32, of f64 or of integers by schemes;
 //! - `bits`: agreement bit by bit;
 //! - `cost`: latencies and rates;
 //! - `formats`: a table of formats.
@@ -17,6 +16,7 @@ mod bits;
 mod chain;
 mod cost;
 mod doubles;
+mod emulated;
 mod file;
 mod finding;
 mod integers;
@@ -35,20 +35,20 @@ mod suite;
 pub mod table;
 mod verdict;
 
-pub use bits::BitTable;
+pub use bits::BitQuestion;
 pub use cost::{CostCellRow, CostQuestion};
-pub use doubles::{DoubleCell, DoubleErrorRow, DoubleFigure};
+pub use doubles::DoubleErrorRow;
+pub use emulated::EmulateQuestion;
 pub use file::{
-    AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, ExperimentFinding, FormatTable, ProductFigure,
-    ProductLine,
+    AccumulatorChoice, ChainFigure, Experiment, ExperimentFinding, FormatTable, ProductFigure, ProductLine,
 };
-pub use integers::{IntegerCell, IntegerCellRow, IntegerTable};
+pub use integers::{IntegerCell, IntegerCellRow};
 pub use products::ProductErrorRow;
 pub use profile::ProbeQuestion;
 pub use published::PublishedNumber;
 pub use sample::SampleSize;
 pub use shipped::{ShippedExperimentRow, list, shipped};
-pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
+pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow};
 pub use suite::{ExperimentFindingRow, ExperimentRow, FigureRow, Suite, UntestableFigureRow};
 pub use verdict::{CellVerdict, NOT_TESTABLE, Printed, STANDARD_ERRORS, ZERO_PROBABILITY};
 
@@ -167,17 +167,11 @@ fn parts(run: &mut ExperimentRun) -> Result<()> {
     if let Some(plan) = &experiment.bits {
         bits::run(plan, run)?;
     }
-    if let Some(plan) = &experiment.splitting {
-        splitting::run(plan, run)?;
-    }
-    if let Some(plan) = &experiment.doubles {
-        doubles::run(plan, run)?;
+    if let Some(plan) = &experiment.emulate {
+        emulated::run(plan, run)?;
     }
     if let Some(plan) = &experiment.cost {
         cost::run(plan, run)?;
-    }
-    if let Some(plan) = &experiment.integers {
-        integers::run(plan, run)?;
     }
     if let Some(plan) = &experiment.products {
         products::run(plan, run)?;

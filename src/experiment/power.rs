@@ -25,7 +25,6 @@ pub(super) fn of_numbers(
     experiment: &Experiment,
     questions: &[Question],
     judge: &dyn Fn(&PublishedNumber, &RowView) -> Option<Judgement>,
-    seed: u64,
     known: &mut KnownResults,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<Vec<CellPower>> {
@@ -33,7 +32,7 @@ pub(super) fn of_numbers(
     for name in shipped() {
         let mut device = ModelDevice::open(name)?;
         let mut answers = DeviceAnswers::none(&device, true);
-        answers.ask(experiment, questions, &mut device, seed, known, progress)?;
+        answers.ask(experiment, questions, &mut device, known, progress)?;
         for (number, power) in experiment.published.iter().zip(&mut powers) {
             let Some(judgement) = answers.row(number).and_then(|row| judge(number, &row)) else { continue };
             match judgement.verdict {

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::{
-    ErrorColumn, ExperimentRun, PublishedNumber, SampleSize,
-    answers::{self, DeviceAnswers, Question, QuestionKind, Subject},
+    ExperimentRun, PublishedNumber, SampleSize,
+    answers::{self, DeviceAnswers, Question, QuestionKind},
     finding::MeasuredNumber,
     keys, lacks, power,
     published::{self, standard_error},
@@ -18,6 +18,21 @@ use crate::{
     probe::{self, table::ProfileRow},
     report::{Declaration, RowView, Table},
 };
+
+/// A reference of a probe's errors.
+struct ErrorReference {
+    name: &'static str,
+    /// Column with the mean error.
+    mean: &'static str,
+    /// Column with the samples equal to the reference.
+    agreeing: &'static str,
+}
+
+/// The same expression in f32 on the CPU, and that rounded to the format of D.
+const REFERENCES: [ErrorReference; 2] = [
+    ErrorReference { name: "f32", mean: "mean_abs_error_f32", agreeing: "f32_agree" },
+    ErrorReference { name: "f32 to D", mean: "mean_abs_error_f32_rounded", agreeing: "f32_rounded_agree" },
+];
 
 /// Probes of single operations on Normal(0, 1) operands.
 #[derive(Debug, Clone, Deserialize)]
@@ -53,20 +68,22 @@ impl ProbeQuestion {
             ));
         }
         let unnamed = |number: &PublishedNumber| {
-            number.key("op").is_empty() || number.key("init").is_empty() || ErrorColumn::of(&number.column).is_none()
+            number.key("op").is_empty() || number.key("init").is_empty() || reference(number).is_empty()
         };
-        let columns = ErrorColumn::ALL.map(ErrorColumn::column).join(" and ");
+        let columns = REFERENCES.map(|reference| reference.mean).join(" and ");
         numbers.iter().any(unnamed).then(|| {
             format!("[[published]]: a number of a probe needs the keys op and init; its column is one of {columns}")
         })
     }
 
-    fn questions(&self, samples: u64) -> Vec<Question> {
-        let of = |instruction: &Instruction, op: Op| Question {
-            subject: Subject::Instruction(instruction.clone()),
-            kind: QuestionKind::Probe { op, inits: self.inits.clone(), samples },
+    fn questions(&self, seed: u64, samples: u64) -> Vec<Question> {
+        let pairs = self.instructions.iter().flat_map(|instruction| self.ops.iter().map(move |op| (instruction, op)));
+        let of = |(instruction, op): (&Instruction, &Op)| Question {
+            instruction: Some(instruction.clone()),
+            seed,
+            kind: QuestionKind::Probe { op: *op, inits: self.inits.clone(), samples },
         };
-        self.instructions.iter().flat_map(|instruction| self.ops.iter().map(move |op| of(instruction, *op))).collect()
+        pairs.map(of).collect()
     }
 }
 
@@ -74,35 +91,49 @@ impl ProbeQuestion {
 pub(super) fn run(plan: &ProbeQuestion, run: &mut ExperimentRun) -> Result<()> {
     let published_samples = run.options.published_samples.unwrap_or(plan.published_samples);
     let samples = run.options.samples.unwrap_or(plan.samples);
-    let (devices, outcome) = answers::of_devices(run, &plan.questions(samples));
+    let (devices, outcome) = answers::of_devices(run, &plan.questions(run.options.seed, samples));
     let ExperimentRun { experiment, options, report, score, known, progress, .. } = run;
     let numbers = &experiment.published;
-    let judge = |number: &PublishedNumber, row: &RowView| Some(mean_error(number, row).judge(&number.printed, published_samples));
+    let judge = |number: &PublishedNumber, row: &RowView| {
+        Some(mean_error(number, row).judge(&number.printed, published_samples))
+    };
     let outcome = outcome.and_then(|()| {
-        power::of_numbers(experiment, &plan.questions(samples.min(power::SAMPLES)), &judge, options.seed, known, progress)
+        power::of_numbers(
+            experiment,
+            &plan.questions(options.seed, samples.min(power::SAMPLES)),
+            &judge,
+            known,
+            progress,
+        )
     });
     let powers = outcome.as_deref().unwrap_or_default();
     let one = numbers.iter().all(|number| number.key("instruction") == numbers[0].key("instruction"));
     let (mut cells, mut untestable) = (Vec::new(), Vec::new());
-    for own in published::compare(numbers, &devices, &judge) {
-        let (words, instruction) = (words(own.number), own.number.key("instruction"));
+    for compared in published::compare(numbers, &devices, &judge) {
+        let (words, instruction) = (words(compared.number), compared.number.key("instruction"));
         let figure = if one { words.clone() } else { format!("{instruction}: {words}") };
-        let outcome = own.outcome(figure, || lacks(instruction));
-        match (own.row, own.judgement) {
-            (Some(row), Some(judgement)) => {
-                let at = numbers.iter().position(|number| std::ptr::eq(number, own.number));
-                let power = at.and_then(|at| powers.get(at)).cloned().unwrap_or_default();
-                let mean = mean_error(own.number, &row);
-                cells.push(table::cell_row(own.number, &row, &outcome, (mean, judgement), power, published_samples));
+        let outcome = compared.outcome(figure, || lacks(instruction));
+        match (compared.row, compared.judgement) {
+            (Some(row), Some(_)) => {
+                let power = powers.get(compared.place).cloned().unwrap_or_default();
+                let mean = mean_error(compared.number, &row);
+                cells.push(table::cell_row(compared.number, &row, &outcome.row, mean, power, published_samples));
             }
-            _ => untestable.push(table::untestable_cell(&outcome, words, instruction)),
+            _ => untestable.push(table::untestable_row(
+                &compared.device.name,
+                &words,
+                Some(&compared.number.printed.text),
+                instruction,
+            )),
         }
         score.figures.push(outcome);
     }
     let lacking = |device: &DeviceAnswers| plan.instructions.iter().all(|i| device.lacks(&i.name));
     for device in devices.iter().filter(|device| lacking(device)) {
         let first = &plan.instructions[0].name;
-        untestable.extend(experiment.findings.iter().map(|own| table::untestable_finding(&device.name, own, first)));
+        untestable.extend(
+            experiment.findings.iter().map(|finding| table::untestable_row(&device.name, &finding.claim, None, first)),
+        );
     }
     report.notes.extend(power::note(powers, samples));
     report.tables.push(table::cells(cells, published_samples));
@@ -115,8 +146,8 @@ pub(super) fn run(plan: &ProbeQuestion, run: &mut ExperimentRun) -> Result<()> {
         let measured: Vec<MeasuredNumber> =
             numbers.iter().filter_map(|number| Some((number, mean_error(number, &device.row(number)?)))).collect();
         for finding in experiment.findings.iter().filter(|_| !measured.is_empty()) {
-            let found = finding.check.of_cells(&measured);
-            findings.extend(score.finding((&device.name, device.counts), finding, found));
+            let result = finding.check.of_cells(&measured);
+            findings.extend(score.finding((&device.name, device.counts), finding, result));
         }
         sizes.extend(sample_size(&measured).map(|size| table::sample_size(&device.name, &size, published_samples)));
     }
@@ -135,14 +166,18 @@ pub(super) fn words(number: &PublishedNumber) -> String {
     format!("{}, init {}, against {}", number.key("op"), number.key("init"), reference(number))
 }
 
-/// The name of the reference of an error.
+fn reference_of(number: &PublishedNumber) -> Option<&'static ErrorReference> {
+    REFERENCES.iter().find(|reference| reference.mean == number.column)
+}
+
+/// The name of the reference of an error; empty if the number is none.
 pub(super) fn reference(number: &PublishedNumber) -> &'static str {
-    ErrorColumn::of(&number.column).map_or("", ErrorColumn::name)
+    reference_of(number).map_or("", |reference| reference.name)
 }
 
 /// The measured mean of a published one.
 fn mean_error(number: &PublishedNumber, row: &RowView) -> MeanError {
-    let agreeing = ErrorColumn::of(&number.column).map_or("", ErrorColumn::agreeing);
+    let agreeing = reference_of(number).map_or("", |reference| reference.agreeing);
     MeanError {
         mean: row.number(&number.column),
         standard_error: row.number(&standard_error(&number.column)).unwrap_or(0.0),
@@ -151,7 +186,7 @@ fn mean_error(number: &PublishedNumber, row: &RowView) -> MeanError {
     }
 }
 
-/// Comparisons of each probe on the first device with every other device that executed the same instruction.
+/// Comparisons of each probe on the first device with other devices that executed its instruction.
 ///
 /// Tiles of another shape hold the same values in other places.
 fn compared(first: &DeviceAnswers, others: &[DeviceAnswers]) -> Vec<ProbePairRow> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{
-    CellVerdict, NOT_TESTABLE, Printed,
+    FigureRow, NOT_TESTABLE, Printed,
     answers::DeviceAnswers,
     score::FigureOutcome,
     verdict::{Judgement, why},
@@ -45,21 +45,24 @@ struct PublishedRows {
 /// The published numbers of a file, row by row.
 pub(super) fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PublishedNumber>, D::Error> {
     let mut numbers = Vec::new();
-    for own in Vec::<PublishedRows>::deserialize(deserializer)? {
-        for row in &own.rows {
-            if row.len() != own.keys.len() + own.columns.len() {
-                return Err(D::Error::custom(format!("a row of {} has another number of cells than columns", own.table)));
+    for block in Vec::<PublishedRows>::deserialize(deserializer)? {
+        for row in &block.rows {
+            if row.len() != block.keys.len() + block.columns.len() {
+                return Err(D::Error::custom(format!(
+                    "a row of {} has another number of cells than columns",
+                    block.table
+                )));
             }
-            let (names, printed) = row.split_at(own.keys.len());
+            let (names, printed) = row.split_at(block.keys.len());
             let names: Vec<Cell> = names.iter().map(named).collect::<Result<_, _>>().map_err(D::Error::custom)?;
-            for (column, printed) in own.columns.iter().zip(printed) {
+            for (column, printed) in block.columns.iter().zip(printed) {
                 numbers.push(PublishedNumber {
-                    table: own.table.clone(),
-                    row: own.keys.iter().cloned().zip(names.iter().cloned()).collect(),
+                    table: block.table.clone(),
+                    row: block.keys.iter().cloned().zip(names.iter().cloned()).collect(),
                     column: column.clone(),
                     printed: Printed::deserialize(printed.clone()).map_err(D::Error::custom)?,
-                    explanation: own.explanation.clone(),
-                    accepted: own.accepted.clone(),
+                    explanation: block.explanation.clone(),
+                    accepted: block.accepted.clone(),
                 });
             }
         }
@@ -104,6 +107,8 @@ impl PublishedNumber {
 
 /// A published number on a device.
 pub(super) struct ComparedNumber<'a> {
+    /// The place of the number among all of the file.
+    pub place: usize,
     pub number: &'a PublishedNumber,
     pub device: &'a DeviceAnswers,
     /// The row in the device's report, where it has one.
@@ -118,12 +123,12 @@ pub(super) fn compare<'a>(
     devices: &'a [DeviceAnswers],
     judge: &dyn Fn(&PublishedNumber, &RowView) -> Option<Judgement>,
 ) -> Vec<ComparedNumber<'a>> {
-    let on_each = numbers.iter().flat_map(|number| devices.iter().map(move |device| (number, device)));
-    let compared = on_each.filter_map(|(number, device)| {
+    let on_each = numbers.iter().enumerate().flat_map(|number| devices.iter().map(move |device| (number, device)));
+    let compared = on_each.filter_map(|((place, number), device)| {
         let row = device.row(number);
         let reached = row.is_some() || device.complete || device.lacks(number.key("instruction"));
         let judgement = row.as_ref().and_then(|row| judge(number, row));
-        reached.then_some(ComparedNumber { number, device, row, judgement })
+        reached.then_some(ComparedNumber { place, number, device, row, judgement })
     });
     compared.collect()
 }
@@ -137,20 +142,22 @@ impl ComparedNumber<'_> {
     /// The outcome of the figure of this name; `missing` says why a device has no such row.
     pub(super) fn outcome(&self, figure: String, missing: impl FnOnce() -> String) -> FigureOutcome {
         let PublishedNumber { column, printed, explanation, accepted, .. } = self.number;
-        let verdict: Option<CellVerdict> = self.judgement.map(|own| own.verdict);
-        let words = |own: Judgement| own.words(self.device.counts, explanation.is_some(), accepted.is_some());
-        FigureOutcome {
+        let words =
+            |judgement: Judgement| judgement.words(self.device.counts, explanation.is_some(), accepted.is_some());
+        let row = FigureRow {
             figure,
-            device: self.device.name.clone(),
             published: printed.text.clone(),
             measured: self.measured(),
             standard_error: self.row.and_then(|row| row.number(&standard_error(column))),
             samples: self.row.and_then(|row| row.integer("samples")).map(|samples| samples as u64),
-            judgement: self.judgement,
+            distance: self.judgement.and_then(|judgement| judgement.distance),
             verdict: self.judgement.map_or(NOT_TESTABLE.into(), words),
-            why: why(verdict, accepted, explanation).or_else(|| self.row.is_none().then(missing)),
+            devices: vec![self.device.name.clone()],
+            why: why(self.judgement, accepted, explanation),
             decides: self.device.counts && accepted.is_none(),
-        }
+            ..FigureRow::default()
+        };
+        FigureOutcome { row, judgement: self.judgement, missing: self.row.is_none().then(missing) }
     }
 }
 

@@ -1,13 +1,8 @@
 //! Tables and notes of an experiment.
 
 use super::{
-    Experiment, ExperimentFinding, NOT_TESTABLE, Options, PublishedNumber, STANDARD_ERRORS, SampleSize,
-    ZERO_PROBABILITY,
-    finding::FindingResult,
-    power::CellPower,
-    profile::reference,
-    score::FigureOutcome,
-    verdict::{Judgement, MeanError},
+    Experiment, ExperimentFinding, FigureRow, NOT_TESTABLE, Options, PublishedNumber, STANDARD_ERRORS, SampleSize,
+    ZERO_PROBABILITY, finding::FindingResult, power::CellPower, profile::reference, verdict::MeanError,
 };
 use crate::{
     chain::ChainCurve,
@@ -219,8 +214,8 @@ pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
 pub(super) fn cell_row(
     number: &PublishedNumber,
     row: &RowView,
-    outcome: &FigureOutcome,
-    (measured, judgement): (MeanError, Judgement),
+    found: &FigureRow,
+    measured: MeanError,
     power: CellPower,
     published_samples: u64,
 ) -> CellRow {
@@ -230,17 +225,17 @@ pub(super) fn cell_row(
         op: row.text("op").into(),
         init: row.text("init").into(),
         reference: reference(number),
-        device: outcome.device.clone(),
-        published: outcome.published.clone(),
-        measured: outcome.measured,
-        standard_error: outcome.standard_error,
+        device: found.devices.concat(),
+        published: found.published.clone(),
+        measured: found.measured,
+        standard_error: found.standard_error,
         published_sampling_error: measured.sampling_error(published_samples),
-        distance: judgement.distance,
-        ratio: outcome.measured.filter(|_| number.printed.value > 0.0).map(|mean| mean / number.printed.value),
+        distance: found.distance,
+        ratio: found.measured.filter(|_| number.printed.value > 0.0).map(|mean| mean / number.printed.value),
         equal: measured.equal,
         samples: measured.samples,
         published_samples_implied: measured.implied_samples(&number.printed).map(whole),
-        verdict: outcome.verdict.clone(),
+        verdict: found.verdict.clone(),
         instead: Some(executed).filter(|name| *name != asked).map(Into::into),
         would_pass: power.pass,
         would_not: power.refuted,
@@ -296,35 +291,13 @@ pub(super) fn untestable(rows: Vec<UntestableRow>) -> Option<Table> {
         .filled()
 }
 
-/// A finding about an instruction that the device lacks.
-pub(super) fn untestable_finding(device: &str, finding: &ExperimentFinding, instruction: &str) -> UntestableRow {
+/// A cell or claim about an instruction that the device lacks; a cell has its figure as printed.
+pub(super) fn untestable_row(device: &str, what: &str, published: Option<&str>, instruction: &str) -> UntestableRow {
     UntestableRow {
         device: device.into(),
-        what: finding.claim.clone(),
-        published: None,
+        what: what.into(),
+        published: published.map(Into::into),
         instruction: instruction.into(),
-        verdict: NOT_TESTABLE,
-    }
-}
-
-/// A figure of an instruction that the device lacks.
-pub(super) fn untestable_cell(outcome: &FigureOutcome, what: String, instruction: &str) -> UntestableRow {
-    UntestableRow {
-        device: outcome.device.clone(),
-        what,
-        published: Some(outcome.published.clone()),
-        instruction: instruction.into(),
-        verdict: NOT_TESTABLE,
-    }
-}
-
-/// The products of a device without any of their instructions.
-pub(super) fn untestable_products(device: &Identity) -> UntestableRow {
-    UntestableRow {
-        device: device.name.to_string(),
-        what: "errors of products".into(),
-        published: None,
-        instruction: "all of their instructions".into(),
         verdict: NOT_TESTABLE,
     }
 }

@@ -329,9 +329,9 @@ fn products_in_f64_beyond_their_bound_or_far_from_a_published_error_fail() {
         assert_eq!(status, expected, "{said}");
     }
     for (text, says) in [
-        (near("cublas-fp64:9", "normal(0,1)", 256, "1e-16"), "cublas-fp64:9 is not among the schemes of [doubles]"),
-        (near("cublas-fp64:7", "normal(0,2)", 256, "1e-16"), "normal(0,2) is not among the values of [doubles]"),
-        (near("cublas-fp64:7", "normal(0,1)", 128, "1e-16"), "k = 128 is not among the k of [doubles]"),
+        (near("cublas-fp64:9", "normal(0,1)", 256, "1e-16"), "cublas-fp64:9 is not among the schemes of [emulate]"),
+        (near("cublas-fp64:7", "normal(0,2)", 256, "1e-16"), "normal(0,2) is not among the values of [emulate]"),
+        (near("cublas-fp64:7", "normal(0,1)", 128, "1e-16"), "k = 128 is not among the k of [emulate]"),
         (good.replace("draws = 3", "draws = 3\nrows = 8"), "rows is at least"),
     ] {
         let (status, said) = status_of(&text, &[]);
