@@ -50,6 +50,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<cost::table::CostRow>(),
         Declaration::of::<cost::table::CostPointRow>(),
         Declaration::of::<cost::table::LoadCostRow>(),
+        Declaration::of::<cost::table::LoadPointRow>(),
         Declaration::of::<cost::table::ScalarCostRow>(),
         Declaration::of::<cost::table::SustainedRow>(),
         Declaration::of::<convert::ElementRow>(),

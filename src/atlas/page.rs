@@ -1,12 +1,12 @@
 //! The frame of a page: head, search, contents, sources and how to cite it.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
 use super::{Site, generation::Generation};
 use crate::{
     COMMIT, VERSION,
     arithmetic::EvidenceKind,
-    document::{marked, meta, shown, year},
+    document::{contents, footer, frame, grid, marked, section, shown, year},
 };
 
 /// Content security policy: a browser loads only the style and the scripts of the site.
@@ -14,6 +14,9 @@ use crate::{
 /// `file:` is a site on a disk.
 const POLICY: &str = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src data:; base-uri 'none'; \
                       form-action 'none'";
+
+/// Name and heading of the last section.
+const SOURCE: (&str, &str) = ("source", "Source and citation");
 
 /// Rows from which on a table has a filter.
 const FILTERED: usize = 40;
@@ -55,16 +58,14 @@ impl Page {
     pub(super) fn html(&self, site: &Site) -> String {
         let root = "../".repeat(self.path.matches('/').count());
         let is_index = root.is_empty();
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    (meta(POLICY))
-                    title { (shown(&self.title)) @if !is_index { " - arithmetic of matrix units" } }
-                    link rel="icon" href="data:,";
-                    link rel="stylesheet" href={ (root) "style.css" };
-                    script src={ (root) "script.js" } defer {}
-                }
+        let head = html! {
+            title { (shown(&self.title)) @if !is_index { " - arithmetic of matrix units" } }
+            link rel="icon" href="data:,";
+            link rel="stylesheet" href={ (root) "style.css" };
+            script src={ (root) "script.js" } defer {}
+        };
+        let sections = self.sections.iter().map(|own| (own.id, own.heading));
+        let body = html! {
                 body data-root=(root) data-filter=(FILTERED) {
                     a.skip href="#main" { "Skip to the content" }
                     header {
@@ -83,38 +84,24 @@ impl Page {
                         (self.lead)
                         @if let Some(words) = &site.interrupted { p.warning role="note" { (words) } }
                     }
-                    nav aria-label="Contents" {
-                        ol {
-                            @for own in &self.sections { li { a href={ "#" (own.id) } { (own.heading) } } }
-                            li { a href="#source" { "Source and citation" } }
-                        }
-                    }
+                    (contents(sections.chain([SOURCE])))
                     main id="main" {
-                        @for own in &self.sections {
-                            section id=(own.id) aria-labelledby={ "h-" (own.id) } {
-                                h2 id={ "h-" (own.id) } { (own.heading) }
-                                (own.content)
-                            }
-                        }
-                        (self.source(site))
+                        @for own in &self.sections { (section(own.id, own.heading, &own.content)) }
+                        (section(SOURCE.0, SOURCE.1, &self.source(site)))
                     }
-                    footer { p { "Made by tcnum " (VERSION) ", commit " (short_commit()) "." } }
+                    (footer(&short_commit()))
                 }
-            }
         };
-        page.into_string()
+        frame(POLICY, &head, &body)
     }
 
     fn source(&self, site: &Site) -> Markup {
         html! {
-            section id="source" aria-labelledby="h-source" {
-                h2 id="h-source" { "Source and citation" }
-                p { (shown(&self.rests_on)) }
-                p { "Version " (VERSION) ", commit " code { (COMMIT) } ". These commands give the answers of this page again:" }
-                pre.commands tabindex="0" { @for own in self.commands.iter().chain([&site.command]) { (shown(own)) "\n" } }
-                p { "Cite this page with its version and commit (BibTeX):" }
-                pre tabindex="0" { (self.bibtex()) }
-            }
+            p { (shown(&self.rests_on)) }
+            p { "Version " (VERSION) ", commit " code { (COMMIT) } ". These commands give the answers of this page again:" }
+            pre.commands tabindex="0" { @for own in self.commands.iter().chain([&site.command]) { (shown(own)) "\n" } }
+            p { "Cite this page with its version and commit (BibTeX):" }
+            pre tabindex="0" { (self.bibtex()) }
         }
     }
 
@@ -168,15 +155,7 @@ pub(super) fn evidence_mark(kind: EvidenceKind) -> Markup {
 
 /// A table in a region that scrolls.
 pub(super) fn table(caption: &str, labels: &[&str], rows: Markup) -> Markup {
-    html! {
-        div.table tabindex="0" role="region" aria-label=(shown(caption)) {
-            table {
-                caption { (marked(caption)) }
-                thead { tr { @for label in labels { th scope="col" { (shown(label)) } } } }
-                tbody { (rows) }
-            }
-        }
-    }
+    grid(caption, &html! { @for label in labels { th scope="col" { (shown(label)) } } }, &rows)
 }
 
 /// A word, quoted for a shell if it needs that.

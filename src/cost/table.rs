@@ -110,6 +110,20 @@ crate::rows! {
         best_rate: f64 => shown("highest").unit("bytes/clk/SM").essential(),
     }
 
+    /// One measurement of a load on one multiprocessor.
+    pub struct LoadPointRow in "load_points" {
+        /// The load.
+        load: &'static str => shown("load").essential(),
+        /// Warps.
+        warps: u32 => shown("warps").essential(),
+        /// Independent loads of each.
+        independent: u32 => shown("loads").essential(),
+        /// Clocks from one load to the next on the same addresses.
+        clocks: f64 => shown("clocks").unit("clk").essential(),
+        /// Bytes a clock.
+        rate: f64 => shown("rate").unit("bytes/clk/SM").essential(),
+    }
+
     /// The rate of the whole device over seconds, by values of the operands.
     pub struct SustainedRow in "sustained_costs" {
         /// The instruction.
@@ -169,6 +183,10 @@ pub fn tables(costs: &Costs, generation: &Generation, points: bool) -> Vec<Table
     }
     tables.extend(Table::of("Conversions", costs.conversions.iter().map(conversion)).filled());
     tables.extend(Table::of("Loads from shared memory", costs.loads.iter().map(load)).filled());
+    if points {
+        let all = costs.loads.iter().flat_map(|cost| cost.points.iter().map(|point| load_point(cost, point)));
+        tables.extend(Table::of("Loads by warps and independent runs", all).filled());
+    }
     tables
 }
 
@@ -283,6 +301,11 @@ fn sustained(cost: &InstructionCost, whole: &WholeRate) -> SustainedRow {
 fn point_row(cost: &InstructionCost, point: &RatePoint) -> CostPointRow {
     let RatePoint { warps, independent, clocks, rate } = *point;
     CostPointRow { instruction: cost.instruction.name.clone(), warps, independent, clocks, rate }
+}
+
+fn load_point(cost: &LoadCost, point: &RatePoint) -> LoadPointRow {
+    let RatePoint { warps, independent, clocks, rate } = *point;
+    LoadPointRow { load: cost.load.name, warps, independent, clocks, rate }
 }
 
 /// The timed machine instructions of one run, or its calls of a routine.

@@ -6,7 +6,10 @@ use super::{Block, Chapter, Document, Figure, Sheet, Source};
 use crate::{
     COMMIT, VERSION,
     arithmetic::EvidenceKind,
-    report::figure::{WIDTHS, inline},
+    report::{
+        ShownTable,
+        figure::{WIDTHS, inline},
+    },
 };
 
 /// The style of pages.
@@ -22,7 +25,7 @@ const LONG: usize = 280;
 const SEEN: usize = 60;
 
 /// Makes what the head of every page begins with; a browser loads what `policy` allows.
-pub(crate) fn meta(policy: &str) -> Markup {
+fn meta(policy: &str) -> Markup {
     html! {
         meta charset="utf-8";
         meta name="viewport" content="width=device-width, initial-scale=1";
@@ -34,36 +37,55 @@ pub(crate) fn meta(policy: &str) -> Markup {
 
 /// Makes the page.
 pub(crate) fn html(document: &Document) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                (meta(POLICY))
-                title { (shown(&document.title)) ": numeric behaviour" }
-                style { (PreEscaped(STYLE)) }
+    let head = html! {
+        title { (shown(&document.title)) ": numeric behaviour" }
+        style { (PreEscaped(STYLE)) }
+    };
+    let blocks = |part: &Chapter| html! { @for block in &part.blocks { (self::block(block)) } };
+    let body = html! {
+        body {
+            header {
+                h1 { (shown(&document.title)) }
+                p.lead { (shown(&document.lead)) }
             }
-            body {
-                header {
-                    h1 { (shown(&document.title)) }
-                    p.lead { (shown(&document.lead)) }
-                }
-                nav aria-label="Contents" {
-                    ol { @for part in &document.parts { li { a href={ "#" (part.id) } { (part.heading) } } } }
-                }
-                main { @for part in &document.parts { (self::part(part)) } }
-                footer { p { "Made by tcnum " (VERSION) ", commit " (COMMIT) "." } }
-                script { (PreEscaped(SCRIPT)) }
-            }
+            (contents(document.parts.iter().map(|part| (part.id, part.heading))))
+            main { @for part in &document.parts { (section(part.id, part.heading, &blocks(part))) } }
+            (footer(COMMIT))
+            script { (PreEscaped(SCRIPT)) }
         }
     };
-    page.into_string()
+    frame(POLICY, &head, &body)
 }
 
-fn part(part: &Chapter) -> Markup {
+/// Makes a page; a browser loads what `policy` allows.
+pub(crate) fn frame(policy: &str, head: &Markup, body: &Markup) -> String {
+    html! { (DOCTYPE) html lang="en" { head { (meta(policy)) (head) } (body) } }.into_string()
+}
+
+/// Makes links to sections, by name and heading.
+pub(crate) fn contents<'a>(sections: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
+    html! { nav aria-label="Contents" { ol { @for (id, heading) in sections { li { a href={ "#" (id) } { (heading) } } } } } }
+}
+
+/// Makes a part of a page under a heading, with a name in links.
+pub(crate) fn section(id: &str, heading: &str, content: &Markup) -> Markup {
+    html! { section id=(id) aria-labelledby={ "h-" (id) } { h2 id={ "h-" (id) } { (heading) } (content) } }
+}
+
+/// Makes the foot of a page.
+pub(crate) fn footer(commit: &str) -> Markup {
+    html! { footer { p { "Made by tcnum " (VERSION) ", commit " (commit) "." } } }
+}
+
+/// Makes a table in a region that scrolls.
+pub(crate) fn grid(caption: &str, heads: &Markup, rows: &Markup) -> Markup {
     html! {
-        section id=(part.id) aria-labelledby={ "h-" (part.id) } {
-            h2 id={ "h-" (part.id) } { (part.heading) }
-            @for block in &part.blocks { (self::block(block)) }
+        div.table tabindex="0" role="region" aria-label=(shown(caption)) {
+            table {
+                caption { (marked(caption)) }
+                thead { tr { (heads) } }
+                tbody { (rows) }
+            }
         }
     }
 }
@@ -96,24 +118,20 @@ fn figure(figure: &Figure) -> Markup {
 }
 
 fn table(sheet: &Sheet) -> Markup {
-    let own = &sheet.shown;
-    html! {
-        div.table tabindex="0" role="region" aria-label=(shown(&sheet.caption)) {
-            table {
-                caption { (marked(&sheet.caption)) }
-                thead { tr {
-                    @for (label, numeric) in own.labels.iter().zip(&own.numeric) {
-                        @if *numeric { th.n scope="col" { (shown(label)) } } @else { th scope="col" { (shown(label)) } }
-                    }
-                } }
-                tbody { @for row in &own.rows { tr {
-                    @for (cell, numeric) in row.iter().zip(&own.numeric) {
-                        @if *numeric { td.n { (self::cell(cell)) } } @else { td { (self::cell(cell)) } }
-                    }
-                } } }
-            }
+    let ShownTable { labels, numeric, rows, .. } = &sheet.shown;
+    let heads = html! {
+        @for (label, numeric) in labels.iter().zip(numeric) {
+            @if *numeric { th.n scope="col" { (shown(label)) } } @else { th scope="col" { (shown(label)) } }
         }
-    }
+    };
+    let rows = html! {
+        @for row in rows { tr {
+            @for (cell, numeric) in row.iter().zip(numeric) {
+                @if *numeric { td.n { (self::cell(cell)) } } @else { td { (self::cell(cell)) } }
+            }
+        } }
+    };
+    grid(&sheet.caption, &heads, &rows)
 }
 
 /// Makes a cell: the first entry of a list or the beginning of a long text, with the rest folded.

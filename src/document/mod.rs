@@ -28,7 +28,7 @@ pub(crate) use citations::year;
 pub(crate) use compose::{compose, sheet};
 pub(crate) use figures::{Figure, figures};
 pub(crate) use file::Form;
-pub(crate) use html::{SCRIPT, STYLE, block, html, marked, meta, shown};
+pub(crate) use html::{SCRIPT, STYLE, block, contents, footer, frame, grid, html, marked, section, shown};
 use latex::{PaperFile, paper};
 use markdown::markdown;
 pub(crate) use measured::{Measured, measured};

@@ -68,7 +68,7 @@ pub(super) const SECTIONS: &[Section] = &[
         id: "cost",
         heading: "Cost",
         intro: "Clocks and rates of one multiprocessor or core, by warps and independent runs, and rates of the whole device.",
-        tables: &["costs", "scalar_costs", "load_costs", "sustained_costs", "cost_points", "cost_cells"],
+        tables: &["costs", "scalar_costs", "load_costs", "sustained_costs", "cost_points", "load_points", "cost_cells"],
     },
     Section {
         id: "quantisation",

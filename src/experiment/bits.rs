@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::{
     ExperimentRun,
+    answers::{self, DeviceAnswers, Question, QuestionKind},
     finding::{Condition, FindingResult},
-    known::{BitKey, arithmetic},
     table,
 };
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
     inputs::{Draw, Op},
     isa::Instruction,
     probe::{
-        bit_table::{self, Compared},
-        bits::{self, BitRequest, BitResult, FRACTION},
+        bit_table,
+        bits::{self, FRACTION},
     },
     report::grouped,
 };
@@ -22,7 +22,7 @@ use crate::{
 /// Sums of products, compared bit by bit with other computations.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BitTable {
+pub struct BitQuestion {
     /// The instruction.
     #[serde(deserialize_with = "super::keys::instruction")]
     pub instruction: Instruction,
@@ -36,7 +36,7 @@ pub struct BitTable {
     pub samples: u64,
 }
 
-impl BitTable {
+impl BitQuestion {
     pub(super) fn defect(&self) -> Option<String> {
         match bits::check(&self.instruction) {
             Err(error) => Some(format!("[bits]: {error}")),
@@ -46,76 +46,53 @@ impl BitTable {
 }
 
 /// Compares sums on every device with the other computations, and checks the findings about them.
-pub(super) fn run(plan: &BitTable, run: &mut ExperimentRun) -> Result<()> {
-    let ExperimentRun { experiment, devices, options, report, score, known, .. } = run;
-    let (mut compared, mut findings, mut untestable) = (Vec::new(), Vec::new(), Vec::new());
-    let outcome = devices.iter_mut().try_for_each(|device| {
-        let (name, counts) = (device.identity().name.to_string(), experiment.counts(device.as_ref()));
-        let Some(instruction) = experiment.on(device.as_mut(), &plan.instruction)? else {
-            let missing =
-                experiment.findings.iter().map(|own| table::untestable_finding(&name, own, &plan.instruction.name));
-            untestable.extend(missing);
-            return Ok(());
-        };
-        let samples = options.samples.unwrap_or(plan.samples);
-        let request =
-            BitRequest { instruction: &instruction, op: plan.op, values: plan.values, seed: options.seed, samples };
-        let model = device.model().cloned();
-        let evaluator = model.map(|model| model.evaluator(&instruction)).transpose()?;
-        let key = arithmetic(device.as_ref(), &instruction).map(|program| BitKey {
-            program,
-            op: plan.op,
-            values: plan.values,
-            samples,
-            seed: options.seed,
-        });
-        let found = key.as_ref().and_then(|key| known.bits.get(key)).cloned();
-        let (mut results, mut outcome) = (Vec::from_iter(found), Ok(()));
-        if results.is_empty() {
-            outcome = bits::run_until(device.as_mut(), evaluator.as_ref(), &request, None, &mut results);
-            if let (Ok(()), Some(key), [result]) = (&outcome, key, &results[..]) {
-                known.bits.add(key, result.clone());
+pub(super) fn run(plan: &BitQuestion, run: &mut ExperimentRun) -> Result<()> {
+    let samples = run.options.samples.unwrap_or(plan.samples);
+    let question = Question {
+        instruction: Some(plan.instruction.clone()),
+        seed: run.options.seed,
+        kind: QuestionKind::Bits { op: plan.op, values: plan.values, samples },
+    };
+    let (devices, outcome) = answers::of_devices(run, &[question]);
+    let ExperimentRun { experiment, report, score, .. } = run;
+    let (mut findings, mut untestable, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+    for device in devices {
+        for finding in &experiment.findings {
+            if device.lacks(&plan.instruction.name) {
+                untestable.push(table::untestable_row(&device.name, &finding.claim, None, &plan.instruction.name));
+            } else if device.complete {
+                let result = finding.check.of_bits(&device);
+                findings.extend(score.finding((&device.name, device.counts), finding, result));
             }
         }
-        for result in results {
-            for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
-                findings.extend(score.finding((&name, counts), finding, finding.check.of_bits(&result)));
-            }
-            compared.push(Compared {
-                instruction: instruction.name.clone(),
-                device: name.clone(),
-                values: plan.values.to_string(),
-                result,
-            });
-        }
-        outcome
-    });
+        device.tables.into_iter().for_each(|table| answers::append(&mut tables, table));
+    }
     report.notes.push(bit_table::note());
     report.tables.extend(table::findings(findings));
     report.tables.extend(table::untestable(untestable));
-    report.tables.extend(bit_table::tables(&compared));
+    report.tables.extend(tables);
     outcome
 }
 
 impl Condition {
     /// Result of the condition for bits; `None` if it is about something else.
-    fn of_bits(&self, result: &BitResult) -> Option<FindingResult> {
+    fn of_bits(&self, device: &DeviceAnswers) -> Option<FindingResult> {
         let Condition::BitsAgree { reference, bits, at_least, at_most, near } = self else { return None };
-        let own = result.agreements.iter().find(|own| own.reference == *reference)?;
-        let bits = (*bits).min(FRACTION);
-        let agreeing = if *near { own.near[bits] } else { own.leading[bits] };
+        let row = device.rows("bit_references").find(|row| row.text("reference") == reference.name())?;
+        let samples = row.count("samples");
+        let agreeing = row.numbers(if *near { "near" } else { "leading" })[(*bits).min(FRACTION)];
         Some(FindingResult {
-            holds: (at_least * own.samples as f64..=at_most * own.samples as f64).contains(&(agreeing as f64)),
-            measured: share(agreeing, own.samples),
+            holds: (at_least * samples as f64..=at_most * samples as f64).contains(&agreeing),
+            measured: share(agreeing as i64, samples),
         })
     }
 }
 
 /// A share of samples with its standard error: `97.7 ± 0.2 % (9,766 of 10,000)`.
-fn share(agreeing: u64, samples: u64) -> String {
+fn share(agreeing: i64, samples: i64) -> String {
     let share = agreeing as f64 / samples as f64;
     let error = (share * (1.0 - share) / (samples as f64 - 1.0)).sqrt();
-    let [agreeing, samples] = [agreeing, samples].map(|count| grouped(i64::try_from(count).unwrap_or(i64::MAX)));
+    let [agreeing, samples] = [agreeing, samples].map(grouped);
     match error.is_finite() {
         true => format!("{:.2} ± {:.2} % ({agreeing} of {samples} samples)", 100.0 * share, 100.0 * error),
         false => format!("{agreeing} of {samples} samples"),

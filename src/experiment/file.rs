@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::Deserialize;
 
-use super::{BitTable, CostTable, DoubleFigure, IntegerTable, Printed, SplittingFigure, finding::Condition, keys};
+use super::{
+    BitQuestion, CostQuestion, DoubleErrorRow, EmulateQuestion, ProbeQuestion, PublishedNumber, finding::Condition,
+    keys, published,
+};
 use crate::{
     Error, Result,
     arithmetic::shipped,
@@ -12,10 +15,9 @@ use crate::{
     chain::{self, MatrixScaling},
     device::{Device, Generation},
     gemm::library::checked_shape,
-    inputs::{Init, Op},
     isa::Instruction,
-    probe,
     product::{Schedule, Values},
+    report::Declaration,
 };
 
 /// A table or figure of the literature, as its file declares it.
@@ -48,62 +50,25 @@ pub struct Experiment {
     #[serde(default, deserialize_with = "keys::alternatives")]
     pub instead: BTreeMap<String, Vec<Instruction>>,
     /// Probes of single operations.
-    pub profile: Option<ProfileTable>,
+    pub probe: Option<ProbeQuestion>,
     /// Chain matrix multiplication.
     pub chain: Option<ChainFigure>,
     /// Errors of matrix products.
     pub products: Option<ProductFigure>,
-    /// Products of more precision than their operands, by schemes of splitting.
-    pub splitting: Option<SplittingFigure>,
-    /// Products in f64 by schemes.
-    pub doubles: Option<DoubleFigure>,
-    /// Products of integers by their digits.
-    pub integers: Option<IntegerTable>,
+    /// Products by schemes.
+    pub emulate: Option<EmulateQuestion>,
     /// Agreement bit by bit with sums in half and in single precision.
-    pub bits: Option<BitTable>,
+    pub bits: Option<BitQuestion>,
     /// Latencies and rates.
-    pub cost: Option<CostTable>,
+    pub cost: Option<CostQuestion>,
+    /// The published numbers, by their places in the tables of probes, costs and products in f64.
+    #[serde(default, deserialize_with = "published::numbers")]
+    pub published: Vec<PublishedNumber>,
     /// The published table of formats.
     pub formats: Option<FormatTable>,
     /// Claims that have to hold.
     #[serde(default, rename = "finding")]
     pub findings: Vec<ExperimentFinding>,
-}
-
-/// Probes of single operations on Normal(0, 1) operands, and the published mean absolute errors.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProfileTable {
-    /// Samples of each probe.
-    pub samples: u64,
-    /// Assumed samples of the published means, which set their sampling error.
-    pub published_samples: u64,
-    /// The published cells.
-    #[serde(rename = "cell")]
-    pub cells: Vec<ProfileCell>,
-}
-
-/// One published cell, and the probe that measures it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProfileCell {
-    /// The instruction.
-    #[serde(deserialize_with = "keys::instruction")]
-    pub instruction: Instruction,
-    /// The operation that is isolated.
-    #[serde(deserialize_with = "keys::named")]
-    pub op: Op,
-    /// Operands of the reference: rounded or not.
-    #[serde(deserialize_with = "keys::named")]
-    pub init: Init,
-    /// Reference of the error.
-    pub reference: ErrorColumn,
-    /// The value as printed.
-    pub published: Printed,
-    /// Reason for an expected difference, or another remark.
-    pub explanation: Option<String>,
-    /// Reason for accepting a difference.
-    pub accepted: Option<String>,
 }
 
 /// A published table of formats.
@@ -112,17 +77,6 @@ pub enum FormatTable {
     /// Table of "Matrix Core Programming on AMD GPUs", with its cells in `experiments/table-formats.csv`.
     #[serde(rename = "table-formats.csv")]
     MatrixCores,
-}
-
-/// Reference of an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum ErrorColumn {
-    /// The same expression in f32 on the CPU.
-    #[serde(rename = "f32")]
-    F32,
-    /// The same, rounded to the format of D.
-    #[serde(rename = "f32 to D")]
-    F32Rounded,
 }
 
 /// Chain matrix multiplication: both initialisations of each instruction.
@@ -208,14 +162,6 @@ pub struct ExperimentFinding {
     pub accepted: Option<String>,
 }
 
-impl ProfileTable {
-    fn defect(&self) -> Option<String> {
-        let most = probe::MAX_SAMPLES;
-        let fits = (2..=most).contains(&self.samples) && self.published_samples > 0 && !self.cells.is_empty();
-        (!fits).then(|| format!("[profile] needs 2 to {most} samples, one published sample and one cell at least"))
-    }
-}
-
 impl ChainFigure {
     fn defect(&self) -> Option<String> {
         let (chains, length) = (chain::MAX_CHAINS, chain::MAX_LENGTH);
@@ -232,16 +178,6 @@ impl ProductFigure {
         let wrong = wrong.or_else(|| self.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
         let wrong = wrong.or_else(|| empty.then(|| "it needs a k and a line".into()));
         wrong.map(|wrong| format!("[products]: {wrong}"))
-    }
-}
-
-impl ErrorColumn {
-    /// The name, as in files and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            ErrorColumn::F32 => "f32",
-            ErrorColumn::F32Rounded => "f32 to D",
-        }
     }
 }
 
@@ -263,6 +199,7 @@ impl Experiment {
         let mut experiment: Experiment = toml::from_str(text)
             .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
         experiment.name = Path::new(origin).file_stem().map_or(origin.into(), |stem| stem.to_string_lossy().into());
+        experiment.emulate.iter_mut().for_each(EmulateQuestion::add_precisions);
         match experiment.defect() {
             Some(defect) => Err(Error::request(format!("{origin}: {defect}"))),
             None => Ok(experiment),
@@ -290,23 +227,21 @@ impl Experiment {
 
     /// The instructions that it runs, with repetitions.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
-        let probed = self.profile.iter().flat_map(|profile| profile.cells.iter().map(|cell| &cell.instruction));
+        let probed = self.probe.iter().flat_map(|probe| &probe.instructions);
         let chained = self.chain.iter().flat_map(|chain| &chain.instructions);
-        let timed = self.cost.iter().flat_map(CostTable::instructions);
+        let timed = self.cost.iter().flat_map(|cost| &cost.instructions);
         probed.chain(chained).chain(self.bits.iter().map(|bits| &bits.instruction)).chain(timed)
     }
 
     fn defect(&self) -> Option<String> {
-        let parts = [self.profile.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
-        let others = [self.integers.is_some(), self.bits.is_some(), self.cost.is_some(), self.doubles.is_some()];
-        let formats = [self.formats.is_some()];
-        if !parts.iter().chain(&others).chain(&formats).any(|given| *given) {
+        let parts = [self.probe.is_some(), self.chain.is_some(), self.products.is_some(), self.emulate.is_some()];
+        let others = [self.bits.is_some(), self.cost.is_some(), self.formats.is_some()];
+        if !parts.iter().chain(&others).any(|given| *given) {
             return Some(
-                "nothing to run; give [profile], [chain], [products], [splitting], [doubles], [integers], [bits], [cost] or formats"
-                    .into(),
+                "nothing to run; give [probe], [chain], [products], [emulate], [bits], [cost] or formats".into(),
             );
         }
-        let named = self.splitting.iter().flat_map(|splitting| splitting.cells.iter().map(|cell| &cell.generation));
+        let named = self.emulate.iter().flat_map(|emulate| emulate.cells.iter().map(|cell| &cell.generation));
         if let Some(name) = self.generations.iter().chain(named).find(|name| !shipped().any(|own| own == **name)) {
             let near = nearest(name, shipped(), 3).join(", ");
             return Some(format!("there is no generation '{name}'; the nearest: {near}"));
@@ -314,17 +249,41 @@ impl Experiment {
         if let Some(name) = self.instead.keys().find(|name| !self.instructions().any(|i| i.name == **name)) {
             return Some(format!("[instead]: the experiment does not run {name}"));
         }
-        let wrong = self.splitting.as_ref().and_then(SplittingFigure::defect);
-        let wrong = wrong.or_else(|| self.doubles.as_ref().and_then(DoubleFigure::defect));
-        let wrong = wrong.or_else(|| self.integers.as_ref().and_then(IntegerTable::defect));
-        let wrong = wrong.or_else(|| self.cost.as_ref().and_then(CostTable::defect));
-        let wrong = wrong.or_else(|| self.bits.as_ref().and_then(BitTable::defect));
+        let wrong = self.emulate.as_ref().and_then(EmulateQuestion::defect);
+        let wrong = wrong.or_else(|| self.published_defect());
+        let wrong = wrong.or_else(|| self.bits.as_ref().and_then(BitQuestion::defect));
         let wrong = wrong.or_else(|| self.products.as_ref().and_then(ProductFigure::defect));
-        let wrong = wrong.or_else(|| self.profile.as_ref().and_then(ProfileTable::defect));
+        let wrong = wrong.or_else(|| self.probe.as_ref().and_then(|probe| probe.defect(&self.published)));
         if let Some(wrong) = wrong.or_else(|| self.chain.as_ref().and_then(ChainFigure::defect)) {
             return Some(wrong);
         }
         self.findings.iter().find_map(|f| f.check.defect(self).map(|d| format!("finding '{}': {d}", f.claim)))
+    }
+}
+
+impl Experiment {
+    /// A published number that no question of the experiment answers.
+    fn published_defect(&self) -> Option<String> {
+        let mut tables: Vec<Declaration> = self.probe.iter().flat_map(|_| ProbeQuestion::tables()).collect();
+        tables.extend(self.cost.iter().flat_map(|_| CostQuestion::tables()));
+        let doubles = self.emulate.iter().find(|emulate| emulate.is_of_doubles());
+        tables.extend(doubles.map(|_| Declaration::of::<DoubleErrorRow>()));
+        if self.probe.is_some() as usize + self.cost.is_some() as usize + doubles.is_some() as usize > 1 {
+            return Some("give each of [probe], [cost] and [emulate] of f64 a file of its own".into());
+        }
+        self.published.iter().find_map(|number| {
+            let missing = || match doubles {
+                Some(emulate) => emulate.lacks(number),
+                None => {
+                    let subject = ["instruction", "load"].map(|key| number.key(key)).concat();
+                    let mut loads = self.cost.iter().flat_map(|cost| &cost.loads);
+                    let asked =
+                        self.instructions().any(|i| i.name == subject) || loads.any(|load| load.name == subject);
+                    (!asked).then(|| format!("'{subject}' is not among the instructions that are asked about"))
+                }
+            };
+            number.defect(&tables).or_else(missing).map(|wrong| format!("[[published]]: {wrong}"))
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{ErrorColumn, ErrorMetric, Experiment, ProfileCell, verdict::CellMean};
+use super::{ErrorMetric, Experiment, PublishedNumber, profile::reference, verdict::MeanError};
 use crate::{
     chain::{ChainCurve, ChainPoint},
     inputs::{Init, Op},
@@ -25,7 +25,7 @@ pub enum Condition {
         #[serde(deserialize_with = "super::keys::two_ops")]
         ops: [Op; 2],
         /// The reference of both.
-        reference: ErrorColumn,
+        reference: String,
         /// The initialisation of both.
         #[serde(deserialize_with = "super::keys::named")]
         init: Init,
@@ -135,7 +135,7 @@ pub struct Selector {
     #[serde(default, deserialize_with = "super::keys::ops")]
     pub ops: Vec<Op>,
     /// The reference.
-    pub reference: ErrorColumn,
+    pub reference: String,
 }
 
 /// The result of a finding, and the figures that it rests on.
@@ -145,13 +145,19 @@ pub(super) struct FindingResult {
     pub measured: String,
 }
 
+/// A published mean error, and the one that was measured.
+pub(super) type MeasuredNumber<'a> = (&'a PublishedNumber, MeanError);
+
 impl Selector {
-    /// Cells with init low; with fp32 every sample is rounded differently.
-    fn selects(&self, cell: &ProfileCell) -> bool {
-        cell.init == Init::Low
-            && cell.reference == self.reference
-            && (self.ops.is_empty() || self.ops.contains(&cell.op))
+    /// True of numbers with init low; with fp32 every sample is rounded differently.
+    fn selects(&self, number: &PublishedNumber) -> bool {
+        is_of(number, Init::Low, &self.reference)
+            && (self.ops.is_empty() || self.ops.iter().any(|op| op.name() == number.key("op")))
     }
+}
+
+fn is_of(number: &PublishedNumber, init: Init, error: &str) -> bool {
+    number.key("init") == init.name() && reference(number) == error
 }
 
 impl Condition {
@@ -166,44 +172,31 @@ impl Condition {
 
     /// Missing part of `experiment` that the condition needs.
     pub(super) fn defect(&self, experiment: &Experiment) -> Option<String> {
-        let cells = || experiment.profile.iter().flat_map(|p| &p.cells);
+        let numbers = || experiment.published.iter().filter(|_| experiment.probe.is_some());
         let named = |name: &String| experiment.chain.iter().flat_map(|c| &c.instructions).any(|i| i.name == *name);
         match self {
             Condition::Exact(s) | Condition::Inexact(s) => {
-                return (!cells().any(|cell| s.selects(cell))).then(|| "it selects no cell with init low".to_string());
+                return (!numbers().any(|number| s.selects(number)))
+                    .then(|| "it selects no cell with init low".to_string());
             }
             Condition::Differ { ops, reference, init, .. } => {
-                let present = |op: &Op| cells().any(|c| (c.op, c.reference, c.init) == (*op, *reference, *init));
+                let of = |number: &PublishedNumber, op: &Op| {
+                    is_of(number, *init, reference) && number.key("op") == op.name()
+                };
+                let present = |op: &Op| numbers().any(|number| of(number, op));
                 return (!ops.iter().all(present)).then(|| "there is no cell of one of its operations".to_string());
             }
-            Condition::Smaller { .. } if experiment.splitting.is_none() => {
-                return Some("it is about schemes, and there is no [splitting]".into());
-            }
             Condition::Smaller { smaller, than, .. } => {
-                let schemes = experiment.splitting.iter().flat_map(|splitting| &splitting.schemes);
-                let known: Vec<&String> = schemes.map(|scheme| &scheme.name).collect();
-                let unknown = than.iter().chain([smaller]).find(|name| !known.contains(name));
-                return unknown.map(|name| format!("{name} is not among the schemes of [splitting]"));
+                let Some(plan) = experiment.emulate.as_ref().filter(|plan| !plan.is_of_doubles()) else {
+                    return Some("it is about schemes in f32, and there is no [emulate] of them".into());
+                };
+                let unknown = than.iter().chain([smaller]).find(|name| plan.scheme(name).is_none());
+                return unknown.map(|name| format!("{name} is not among the schemes of [emulate]"));
             }
-            Condition::Near { scheme, .. } | Condition::Graded { scheme, .. } => {
-                let Some(doubles) = &experiment.doubles else {
-                    return Some("it is about products in f64, and there is no [doubles]".into());
-                };
-                let known = doubles.schemes.iter().any(|own| own.name == *scheme);
-                let (values, k): (Vec<&String>, _) = match self {
-                    Condition::Near { values, k, .. } => (vec![values], Some(k)),
-                    Condition::Graded { values, .. } => (values.iter().collect(), None),
-                    _ => unreachable!("one of the two"),
-                };
-                let drawn = |own: &&&String| doubles.values.iter().any(|draw| draw.to_string() == ***own);
-                let other = values.iter().find(|own| !drawn(own));
-                return match (known, other, k) {
-                    (false, ..) => Some(format!("{scheme} is not among the schemes of [doubles]")),
-                    (_, Some(other), _) => Some(format!("{other} is not among the values of [doubles]")),
-                    (.., Some(k)) if !doubles.k.contains(k) => Some(format!("k = {k} is not among the k of [doubles]")),
-                    _ => None,
-                };
+            Condition::Near { scheme, values, k, .. } => {
+                return doubles_defect(experiment, scheme, std::slice::from_ref(values), Some(*k));
             }
+            Condition::Graded { scheme, values, .. } => return doubles_defect(experiment, scheme, values, None),
             Condition::BitsAgree { .. } => {
                 return experiment.bits.is_none().then(|| "it is about bits, and there is no [bits]".into());
             }
@@ -219,11 +212,11 @@ impl Condition {
     }
 
     /// Result of the condition for the cells of a profile; `None` if it is about something else.
-    pub(super) fn of_cells(&self, cells: &[(&ProfileCell, CellMean)]) -> Option<FindingResult> {
-        let selected = |s: &Selector| -> Vec<CellMean> {
+    pub(super) fn of_cells(&self, cells: &[MeasuredNumber]) -> Option<FindingResult> {
+        let selected = |s: &Selector| -> Vec<MeanError> {
             cells.iter().filter(|(cell, _)| s.selects(cell)).map(|(_, measured)| *measured).collect()
         };
-        let counts = |selected: &[CellMean]| {
+        let counts = |selected: &[MeanError]| {
             let unequal = selected.iter().map(|m| (m.samples - m.equal).to_string()).collect::<Vec<_>>();
             format!("unequal samples: {}; of {} each", unequal.join(", "), selected.first().map_or(0, |m| m.samples))
         };
@@ -234,7 +227,7 @@ impl Condition {
                 Some(FindingResult { holds, measured: counts(&selected) })
             }
             Condition::Differ { ops, reference, init, deviations } => {
-                let kept = cells.iter().filter(|(c, _)| (c.reference, c.init) == (*reference, *init));
+                let kept = cells.iter().filter(|(number, _)| is_of(number, *init, reference));
                 Some(differ(&kept.copied().collect::<Vec<_>>(), *ops, *deviations))
             }
             _ => None,
@@ -275,6 +268,20 @@ impl Condition {
     }
 }
 
+/// A scheme, distribution or k of a condition about f64 that is not computed.
+fn doubles_defect(experiment: &Experiment, scheme: &str, values: &[String], k: Option<usize>) -> Option<String> {
+    let Some(plan) = experiment.emulate.as_ref().filter(|plan| plan.is_of_doubles()) else {
+        return Some("it is about products in f64, and there is no [emulate] of them".into());
+    };
+    let other = values.iter().find(|own| !plan.values.iter().any(|draw| draw.to_string() == **own));
+    match (plan.scheme(scheme), other, k) {
+        (None, ..) => Some(format!("{scheme} is not among the schemes of [emulate]")),
+        (_, Some(other), _) => Some(format!("{other} is not among the values of [emulate]")),
+        (.., Some(k)) if !plan.k.contains(&k) => Some(format!("k = {k} is not among the k of [emulate]")),
+        _ => None,
+    }
+}
+
 impl FindingResult {
     /// A condition on one number, which fails without a number.
     pub(super) fn bound(what: &str, value: Option<f64>, condition: impl Fn(f64) -> bool) -> FindingResult {
@@ -285,13 +292,13 @@ impl FindingResult {
     }
 }
 
-fn differ(cells: &[(&ProfileCell, CellMean)], ops: [Op; 2], deviations: f64) -> FindingResult {
-    let of = |op: Op| cells.iter().filter(move |(cell, _)| cell.op == op);
+fn differ(cells: &[MeasuredNumber], ops: [Op; 2], deviations: f64) -> FindingResult {
+    let of = |op: Op| cells.iter().filter(move |(number, _)| number.key("op") == op.name());
     let mut least: Option<f64> = None;
     for (first, a) in of(ops[0]) {
-        for (_, b) in of(ops[1]).filter(|(c, _)| c.instruction == first.instruction) {
+        for (_, b) in of(ops[1]).filter(|(number, _)| number.key("instruction") == first.key("instruction")) {
             let deviation = a.sampling_error(a.samples).hypot(b.sampling_error(b.samples));
-            let difference = (a.errors.mean().unwrap_or(0.0) - b.errors.mean().unwrap_or(0.0)).abs();
+            let difference = (a.mean.unwrap_or(0.0) - b.mean.unwrap_or(0.0)).abs();
             // Both zero: they do not differ.
             let apart = if difference > 0.0 { difference / deviation } else { 0.0 };
             least = Some(least.map_or(apart, |least| least.min(apart)));

@@ -8,7 +8,7 @@ use crate::{
     Error,
     base::named::Named,
     device::{SHARED_LOADS, SharedLoad},
-    inputs::{Draw, Op},
+    inputs::{Draw, Init, Op},
     isa::{self, Instruction},
     scheme::Scheme,
 };
@@ -33,10 +33,6 @@ pub(super) fn instruction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     value(deserializer, executed)
 }
 
-pub(super) fn some_instruction<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Instruction>, D::Error> {
-    instruction(deserializer).map(Some)
-}
-
 pub(super) fn instructions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Instruction>, D::Error> {
     values(deserializer, executed)
 }
@@ -58,22 +54,25 @@ pub(super) fn alternatives<'de, D: Deserializer<'de>>(
     named.into_iter().map(found).collect::<crate::Result<_>>().map_err(D::Error::custom)
 }
 
-pub(super) fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SharedLoad>, D::Error> {
+pub(super) fn loads<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SharedLoad>, D::Error> {
     let names = || SHARED_LOADS.iter().map(|load| load.name).collect::<Vec<_>>().join("; ");
-    let load = |name: &str| SHARED_LOADS.iter().find(|load| load.name == name).copied();
-    value(deserializer, |name| {
-        load(name)
-            .map(Some)
-            .ok_or_else(|| format!("'{name}' is not a load that is timed; expected one of: {}", names()))
+    let unknown = |name: &str| format!("'{name}' is not a load that is timed; expected one of: {}", names());
+    values(deserializer, |name| {
+        SHARED_LOADS.iter().find(|load| load.name == name).copied().ok_or_else(|| unknown(name))
     })
 }
 
+/// Schemes by name; `NAME:7..9` is several.
 pub(super) fn schemes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Scheme>, D::Error> {
-    values(deserializer, Scheme::find)
+    Scheme::chosen(&Vec::<String>::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 pub(super) fn draw<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Draw, D::Error> {
     value(deserializer, Draw::parse)
+}
+
+pub(super) fn draws<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Draw>, D::Error> {
+    values(deserializer, Draw::parse)
 }
 
 /// A value by its name on the command line.
@@ -82,6 +81,10 @@ pub(super) fn named<'de, D: Deserializer<'de>, T: Named>(deserializer: D) -> Res
 }
 
 pub(super) fn ops<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Op>, D::Error> {
+    values(deserializer, find)
+}
+
+pub(super) fn inits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Init>, D::Error> {
     values(deserializer, find)
 }
 

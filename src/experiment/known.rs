@@ -1,19 +1,19 @@
 //! Results by the arithmetic that gives them: equal programs on equal inputs are run once.
 
 use super::{
+    answers::Question,
+    emulated::SchemeKey,
     products::{OperandKey, ProductErrorRow},
-    profile::ProbeKey,
-    splitting::SchemeKey,
 };
 use crate::{
+    Result,
     arithmetic::Program,
-    chain::{ChainCurve, MatrixScaling},
+    chain::{ChainCurve, ChainRequest},
     device::Device,
     emulate::EmulationResult,
-    inputs::{Draw, Init, Op},
     isa::Instruction,
-    probe::{ProbeResult, bits::BitResult},
     product::Factors,
+    report::Table,
 };
 
 /// Results by what decides them.
@@ -36,33 +36,28 @@ impl<K: PartialEq, V> Known<K, V> {
     }
 }
 
-/// Everything that decides a curve of chains.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ChainKey {
-    pub(super) program: Program,
-    pub(super) init: Init,
-    pub(super) length: usize,
-    pub(super) chains: u64,
-    pub(super) seed: u64,
-    pub(super) scaling: MatrixScaling,
-}
-
-/// Everything that decides the agreement of bits.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct BitKey {
-    pub(super) program: Program,
-    pub(super) op: Op,
-    pub(super) values: Draw,
-    pub(super) samples: u64,
-    pub(super) seed: u64,
+impl<K: PartialEq, V: Clone + Default> Known<K, V> {
+    /// The result of a key, which `compute` fills once; without a key it always does.
+    ///
+    /// A result that an error has cut short is returned, and not kept.
+    pub(super) fn once(&mut self, key: Option<K>, compute: impl FnOnce(&mut V) -> Result<()>) -> (V, Result<()>) {
+        if let Some(known) = key.as_ref().and_then(|key| self.get(key)) {
+            return (known.clone(), Ok(()));
+        }
+        let mut value = V::default();
+        let outcome = compute(&mut value);
+        if let (Ok(()), Some(key)) = (&outcome, key) {
+            self.add(key, value.clone());
+        }
+        (value, outcome)
+    }
 }
 
 /// The results so far of one or several experiments on simulated devices.
 #[derive(Default)]
 pub(crate) struct KnownResults {
-    pub(super) probes: Known<ProbeKey, Vec<ProbeResult>>,
-    pub(super) bits: Known<BitKey, BitResult>,
-    pub(super) curves: Known<ChainKey, ChainCurve>,
+    pub(super) answers: Known<(Program, Question), Vec<Table>>,
+    pub(super) curves: Known<(Program, ChainRequest), ChainCurve>,
     pub(super) schemes: Known<SchemeKey, EmulationResult>,
     pub(super) products: Known<(Program, Option<usize>, OperandKey), ProductErrorRow>,
     /// Drawn operands, with their exact products as sums of two numbers of f64.

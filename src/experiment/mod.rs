@@ -1,20 +1,22 @@
 //! Published tables and figures as data, compared with measurements.
 //!
-//! A TOML file has a `source`, a `title`, the published cells as printed, the findings that have to hold, and what to run:
+//! A TOML file has a `source`, a `title`, what to run, the published numbers as printed by their places in its report, and the findings
+//! that have to hold. What to run:
 //!
-//! - `profile`: probes of single operations;
+//! - `probe`: single operations;
 //! - `chain`: chain matrix multiplication;
 //! - `products`: errors of matrix products against k;
-//! - `splitting`: products by schemes; `doubles`: those in f64;
-//! - `integers`: products of integers by their digits;
+//! - `emulate`: products of f32, of f64 or of integers by schemes;
 //! - `bits`: agreement bit by bit;
 //! - `cost`: latencies and rates;
 //! - `formats`: a table of formats.
 
+mod answers;
 mod bits;
 mod chain;
 mod cost;
 mod doubles;
+mod emulated;
 mod file;
 mod finding;
 mod integers;
@@ -24,6 +26,7 @@ mod operands;
 mod power;
 mod products;
 mod profile;
+mod published;
 mod sample;
 mod score;
 mod shipped;
@@ -32,22 +35,24 @@ mod suite;
 pub mod table;
 mod verdict;
 
-pub use bits::BitTable;
-pub use cost::{CostCell, CostCellRow, CostTable, PrintedPoint};
-pub use doubles::{DoubleCell, DoubleErrorRow, DoubleFigure};
+pub use bits::BitQuestion;
+pub use cost::{CostCellRow, CostQuestion};
+pub use doubles::DoubleErrorRow;
+pub use emulated::EmulateQuestion;
 pub use file::{
-    AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, ExperimentFinding, FormatTable, ProductFigure,
-    ProductLine, ProfileCell, ProfileTable,
+    AccumulatorChoice, ChainFigure, Experiment, ExperimentFinding, FormatTable, ProductFigure, ProductLine,
 };
-pub use integers::{IntegerCell, IntegerCellRow, IntegerTable};
+pub use integers::{IntegerCell, IntegerCellRow};
 pub use products::ProductErrorRow;
+pub use profile::ProbeQuestion;
+pub use published::PublishedNumber;
 pub use sample::SampleSize;
 pub use shipped::{ShippedExperimentRow, list, shipped};
-pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
+pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow};
 pub use suite::{ExperimentFindingRow, ExperimentRow, FigureRow, Suite, UntestableFigureRow};
 pub use verdict::{CellVerdict, NOT_TESTABLE, Printed, STANDARD_ERRORS, ZERO_PROBABILITY};
 
-use crate::{Error, Result, Stage, catalogue, device::Device, isa::Instruction, report::Report};
+use crate::{Error, Result, Stage, catalogue, device::Device, report::Report};
 use known::KnownResults;
 use score::ExperimentScore;
 
@@ -144,7 +149,7 @@ fn lacks_all(devices: &[Box<dyn Device>], what: &str) -> Error {
 }
 
 /// Why a device cannot test a figure of an instruction.
-fn lacks(instruction: &Instruction) -> String {
+fn lacks(instruction: &str) -> String {
     format!("lacks {instruction}")
 }
 
@@ -153,7 +158,7 @@ fn parts(run: &mut ExperimentRun) -> Result<()> {
     if let Some(FormatTable::MatrixCores) = experiment.formats {
         run.score.on_paper = catalogue::published(run.report);
     }
-    if let Some(plan) = &experiment.profile {
+    if let Some(plan) = &experiment.probe {
         profile::run(plan, run)?;
     }
     if let Some(plan) = &experiment.chain {
@@ -162,17 +167,11 @@ fn parts(run: &mut ExperimentRun) -> Result<()> {
     if let Some(plan) = &experiment.bits {
         bits::run(plan, run)?;
     }
-    if let Some(plan) = &experiment.splitting {
-        splitting::run(plan, run)?;
-    }
-    if let Some(plan) = &experiment.doubles {
-        doubles::run(plan, run)?;
+    if let Some(plan) = &experiment.emulate {
+        emulated::run(plan, run)?;
     }
     if let Some(plan) = &experiment.cost {
         cost::run(plan, run)?;
-    }
-    if let Some(plan) = &experiment.integers {
-        integers::run(plan, run)?;
     }
     if let Some(plan) = &experiment.products {
         products::run(plan, run)?;

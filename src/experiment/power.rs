@@ -1,16 +1,17 @@
-//! Power of a published cell: other generations whose arithmetic also reproduces it.
+//! Power of a published number: other generations whose arithmetic also reproduces it.
 
 use super::{
-    CellVerdict, Experiment, ProfileCell, ProfileTable,
+    CellVerdict, Experiment, PublishedNumber,
+    answers::{DeviceAnswers, Question},
     known::KnownResults,
-    profile::{measured, probed, same_probe},
+    verdict::Judgement,
 };
-use crate::{Result, arithmetic::shipped, device::ModelDevice};
+use crate::{Result, Stage, arithmetic::shipped, device::ModelDevice, report::RowView};
 
 /// Greatest number of samples of each generation: enough for published figures of three digits.
-const SAMPLES: u64 = 20_000;
+pub(super) const SAMPLES: u64 = 20_000;
 
-/// The generations with an instruction for a cell, by whether their arithmetic would reproduce it.
+/// The generations with an instruction for a number, by whether their arithmetic would reproduce it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct CellPower {
     /// Those that would.
@@ -19,24 +20,22 @@ pub(super) struct CellPower {
     pub(super) refuted: Vec<String>,
 }
 
-/// The power of each cell, by the models that are shipped.
-pub(super) fn of_cells(
+/// The power of each published number, by the models that are shipped.
+pub(super) fn of_numbers(
     experiment: &Experiment,
-    plan: &ProfileTable,
-    probes: &[&ProfileCell],
-    (seed, samples): (u64, u64),
-    published_samples: u64,
+    questions: &[Question],
+    judge: &dyn Fn(&PublishedNumber, &RowView) -> Option<Judgement>,
     known: &mut KnownResults,
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<Vec<CellPower>> {
-    let mut powers = vec![CellPower::default(); plan.cells.len()];
+    let mut powers = vec![CellPower::default(); experiment.published.len()];
     for name in shipped() {
         let mut device = ModelDevice::open(name)?;
-        let mut outcomes = Vec::new();
-        probed(experiment, probes, &mut device, (seed, samples.min(SAMPLES)), known, &mut outcomes)?;
-        for (cell, power) in plan.cells.iter().zip(&mut powers) {
-            let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
-            let Some(outcome) = &outcomes[at] else { continue };
-            match measured(cell, &outcome.result).judge(&cell.published, published_samples).verdict {
+        let mut answers = DeviceAnswers::none(&device, true);
+        answers.ask(experiment, questions, &mut device, known, progress)?;
+        for (number, power) in experiment.published.iter().zip(&mut powers) {
+            let Some(judgement) = answers.row(number).and_then(|row| judge(number, &row)) else { continue };
+            match judgement.verdict {
                 CellVerdict::Printed | CellVerdict::Sampling => power.pass.push(name.into()),
                 CellVerdict::Differs => power.refuted.push(name.into()),
             }
@@ -45,7 +44,7 @@ pub(super) fn of_cells(
     Ok(powers)
 }
 
-/// The note on cells that do not separate generations.
+/// The note on numbers that do not separate generations.
 pub(super) fn note(powers: &[CellPower], samples: u64) -> Option<String> {
     let blind = powers.iter().filter(|power| power.pass.is_empty() || power.refuted.is_empty()).count();
     (blind > 0).then(|| {

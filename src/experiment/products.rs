@@ -20,6 +20,7 @@ use crate::{
 
 crate::rows! {
     /// Errors of products against the exact sums.
+    #[derive(Default)]
     pub struct ProductErrorRow in "product_errors" {
         /// The device.
         device: String => shown("device").if_varied().essential(),
@@ -48,8 +49,12 @@ crate::rows! {
 pub(super) fn run(figure: &ProductFigure, run: &mut ExperimentRun) -> Result<()> {
     let own = run.devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
     let lacking = run.devices.iter().zip(&own).filter(|(_, lines)| lines.is_empty());
-    let missing: Vec<UntestableRow> =
-        lacking.map(|(device, _)| table::untestable_products(device.identity())).collect();
+    let missing: Vec<UntestableRow> = lacking
+        .map(|(device, _)| {
+            let name = device.identity().name.to_string();
+            table::untestable_row(&name, "errors of products", None, "all of their instructions")
+        })
+        .collect();
     if missing.len() == run.devices.len() {
         return Err(lacks_all(run.devices, "the instructions of the experiment's products"));
     }
@@ -116,22 +121,20 @@ fn errors(
 ) -> Result<ProductErrorRow> {
     let i = &line.instruction;
     let drawn = OperandKey::new(i, figure, k, seed);
-    let own = arithmetic_of_element(device, i).map(|program| (program, line.promote, drawn));
-    if let Some(found) = own.as_ref().and_then(|own| known.products.get(own)) {
-        return Ok(found.clone());
-    }
-    if known.operands.get(&drawn).is_none() {
-        let factors = operands::drawn(i, figure, k, seed)?;
-        let exact = operands::exact(i, &factors)?;
-        known.operands.add(drawn, (factors, exact));
-    }
-    let (factors, exact) = known.operands.get(&drawn).expect("just drawn");
-    let d = operands::product(device, i, line.promote, factors)?;
-    let found = row(line, k, &d, exact);
-    if let Some(own) = own {
-        known.products.add(own, found.clone());
-    }
-    Ok(found)
+    let key = arithmetic_of_element(device, i).map(|program| (program, line.promote, drawn));
+    let KnownResults { products, operands: known, .. } = known;
+    let (found, outcome) = products.once(key, |found| {
+        if known.get(&drawn).is_none() {
+            let factors = operands::drawn(i, figure, k, seed)?;
+            let exact = operands::exact(i, &factors)?;
+            known.add(drawn, (factors, exact));
+        }
+        let (factors, exact) = known.get(&drawn).expect("just drawn");
+        let d = operands::product(device, i, line.promote, factors)?;
+        *found = row(line, k, &d, exact);
+        Ok(())
+    });
+    outcome.map(|()| found)
 }
 
 /// The errors of a product against the exact one.

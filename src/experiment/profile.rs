@@ -1,240 +1,211 @@
-//! Probes of an experiment, and the verdicts on its cells.
+//! Published mean errors of single operations.
+
+use serde::Deserialize;
 
 use super::{
-    CellVerdict, ErrorColumn, Experiment, ExperimentRun, ProfileCell, ProfileTable, SampleSize,
-    known::{KnownResults, arithmetic},
-    lacks, power,
-    score::FigureOutcome,
+    ExperimentRun, PublishedNumber, SampleSize,
+    answers::{self, DeviceAnswers, Question, QuestionKind},
+    finding::MeasuredNumber,
+    keys, lacks, power,
+    published::{self, standard_error},
     table::{self, ProbePairRow},
-    verdict::{CellMean, why},
+    verdict::MeanError,
 };
 use crate::{
     Result,
-    arithmetic::Program,
-    device::Device,
-    inputs::{Distribution, Init, Op},
+    inputs::{Init, Op},
     isa::Instruction,
-    probe::{self, ProbeRequest, ProbeResult},
-    report::Table,
+    probe::{self, table::ProfileRow},
+    report::{Declaration, RowView, Table},
 };
 
-/// Probes every cell's operation on every device, and adds the tables of the measured cells.
-pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
-    let ExperimentRun { experiment, devices, options, report, score, known, .. } = run;
-    let published_samples = options.published_samples.unwrap_or(plan.published_samples);
-    let probes = distinct(&plan.cells);
-    let samples = options.samples.unwrap_or(plan.samples);
-    let mut outcomes: Vec<Vec<Option<ProbedCell>>> = Vec::new();
-    let measured_all = devices.iter_mut().try_for_each(|device| {
-        let mut own = Vec::new();
-        let outcome = probed(experiment, &probes, device.as_mut(), (options.seed, samples), known, &mut own);
-        outcomes.push(own);
-        outcome
-    });
-    let own: Vec<String> = devices.iter().map(|device| device.identity().name.to_string()).collect();
-    let names: Vec<&str> = own.iter().map(String::as_str).collect();
-    let counts: Vec<bool> = devices.iter().map(|device| experiment.counts(device.as_ref())).collect();
-    // Outer `None`: the cell was not reached. Inner: the device lacks the instruction.
-    let outcome = |device: usize, cell: &ProfileCell| {
-        let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
-        outcomes.get(device)?.get(at).map(Option::as_ref)
-    };
-    let outcome_of_all = measured_all
-        .and_then(|()| power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples, known));
-    let powers = outcome_of_all.as_deref().unwrap_or_default();
+/// A reference of a probe's errors.
+struct ErrorReference {
+    name: &'static str,
+    /// Column with the mean error.
+    mean: &'static str,
+    /// Column with the samples equal to the reference.
+    agreeing: &'static str,
+}
 
-    let one = plan.cells.iter().all(|cell| cell.instruction == plan.cells[0].instruction);
-    let (mut cells, mut untestable) = (Vec::new(), Vec::new());
-    for (at, cell) in plan.cells.iter().enumerate() {
-        for (device, name) in names.iter().enumerate() {
-            let Some(outcome) = outcome(device, cell) else { continue };
-            let decides = counts[device] && cell.accepted.is_none();
-            let own = FigureOutcome {
-                figure: if one {
-                    table::cell_name(cell)
-                } else {
-                    format!("{}: {}", cell.instruction, table::cell_name(cell))
-                },
-                device: (*name).into(),
-                published: cell.published.text.clone(),
-                verdict: CellVerdict::words(None, counts[device], false, false),
-                decides,
-                ..FigureOutcome::default()
-            };
-            let Some(outcome) = outcome else {
-                score.figures.push(FigureOutcome { why: Some(lacks(&cell.instruction)), ..own });
-                untestable.push(table::untestable_cell(name, cell));
-                continue;
-            };
-            let power = powers.get(at).cloned().unwrap_or_default();
-            let (judgement, row) = table::cell_row((name, counts[device]), cell, outcome, &power, published_samples);
-            score.figures.push(FigureOutcome {
-                measured: row.measured,
-                standard_error: row.standard_error,
-                samples: Some(row.samples),
-                judgement: Some(judgement),
-                verdict: row.verdict.clone(),
-                why: why(Some(judgement.verdict), &cell.accepted, &cell.explanation),
-                ..own
-            });
-            cells.push(row);
-        }
+/// The same expression in f32 on the CPU, and that rounded to the format of D.
+const REFERENCES: [ErrorReference; 2] = [
+    ErrorReference { name: "f32", mean: "mean_abs_error_f32", agreeing: "f32_agree" },
+    ErrorReference { name: "f32 to D", mean: "mean_abs_error_f32_rounded", agreeing: "f32_rounded_agree" },
+];
+
+/// Probes of single operations on Normal(0, 1) operands.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeQuestion {
+    /// The instructions.
+    #[serde(deserialize_with = "keys::instructions")]
+    pub instructions: Vec<Instruction>,
+    /// The operations.
+    #[serde(deserialize_with = "keys::ops")]
+    pub ops: Vec<Op>,
+    /// Operands of the references: rounded or not.
+    #[serde(deserialize_with = "keys::inits")]
+    pub inits: Vec<Init>,
+    /// Samples of each probe.
+    pub samples: u64,
+    /// Assumed samples of the published means, which set their sampling error.
+    pub published_samples: u64,
+}
+
+impl ProbeQuestion {
+    /// The tables of the answers.
+    pub(super) fn tables() -> Vec<Declaration> {
+        vec![Declaration::of::<ProfileRow>()]
     }
-    // A device that lacks every instruction has no findings.
-    for (device, name) in names.iter().enumerate() {
-        if plan.cells.iter().all(|cell| matches!(outcome(device, cell), Some(None))) {
-            let first = &plan.cells[0].instruction.name;
-            untestable.extend(experiment.findings.iter().map(|own| table::untestable_finding(name, own, first)));
+
+    pub(super) fn defect(&self, numbers: &[PublishedNumber]) -> Option<String> {
+        let most = probe::MAX_SAMPLES;
+        let empty = [self.instructions.is_empty(), self.ops.is_empty(), self.inits.is_empty(), numbers.is_empty()];
+        if !(2..=most).contains(&self.samples) || self.published_samples == 0 || empty.contains(&true) {
+            return Some(format!(
+                "[probe] needs an instruction, an op, an init, 2 to {most} samples, one published sample and one [[published]] number at least"
+            ));
         }
+        let unnamed = |number: &PublishedNumber| {
+            number.key("op").is_empty() || number.key("init").is_empty() || reference(number).is_empty()
+        };
+        let columns = REFERENCES.map(|reference| reference.mean).join(" and ");
+        numbers.iter().any(unnamed).then(|| {
+            format!("[[published]]: a number of a probe needs the keys op and init; its column is one of {columns}")
+        })
+    }
+
+    fn questions(&self, seed: u64, samples: u64) -> Vec<Question> {
+        let pairs = self.instructions.iter().flat_map(|instruction| self.ops.iter().map(move |op| (instruction, op)));
+        let of = |(instruction, op): (&Instruction, &Op)| Question {
+            instruction: Some(instruction.clone()),
+            seed,
+            kind: QuestionKind::Probe { op: *op, inits: self.inits.clone(), samples },
+        };
+        pairs.map(of).collect()
+    }
+}
+
+/// Probes every operation on every device, and adds the tables of the measured cells.
+pub(super) fn run(plan: &ProbeQuestion, run: &mut ExperimentRun) -> Result<()> {
+    let published_samples = run.options.published_samples.unwrap_or(plan.published_samples);
+    let samples = run.options.samples.unwrap_or(plan.samples);
+    let (devices, outcome) = answers::of_devices(run, &plan.questions(run.options.seed, samples));
+    let ExperimentRun { experiment, options, report, score, known, progress, .. } = run;
+    let numbers = &experiment.published;
+    let judge = |number: &PublishedNumber, row: &RowView| {
+        Some(mean_error(number, row).judge(&number.printed, published_samples))
+    };
+    let outcome = outcome.and_then(|()| {
+        power::of_numbers(
+            experiment,
+            &plan.questions(options.seed, samples.min(power::SAMPLES)),
+            &judge,
+            known,
+            progress,
+        )
+    });
+    let powers = outcome.as_deref().unwrap_or_default();
+    let one = numbers.iter().all(|number| number.key("instruction") == numbers[0].key("instruction"));
+    let (mut cells, mut untestable) = (Vec::new(), Vec::new());
+    for compared in published::compare(numbers, &devices, &judge) {
+        let (words, instruction) = (words(compared.number), compared.number.key("instruction"));
+        let figure = if one { words.clone() } else { format!("{instruction}: {words}") };
+        let outcome = compared.outcome(figure, || lacks(instruction));
+        match (compared.row, compared.judgement) {
+            (Some(row), Some(_)) => {
+                let power = powers.get(compared.place).cloned().unwrap_or_default();
+                let mean = mean_error(compared.number, &row);
+                cells.push(table::cell_row(compared.number, &row, &outcome.row, mean, power, published_samples));
+            }
+            _ => untestable.push(table::untestable_row(
+                &compared.device.name,
+                &words,
+                Some(&compared.number.printed.text),
+                instruction,
+            )),
+        }
+        score.figures.push(outcome);
+    }
+    let lacking = |device: &DeviceAnswers| plan.instructions.iter().all(|i| device.lacks(&i.name));
+    for device in devices.iter().filter(|device| lacking(device)) {
+        let first = &plan.instructions[0].name;
+        untestable.extend(
+            experiment.findings.iter().map(|finding| table::untestable_row(&device.name, &finding.claim, None, first)),
+        );
     }
     report.notes.extend(power::note(powers, samples));
     report.tables.push(table::cells(cells, published_samples));
     report.tables.extend(table::untestable(untestable));
-    outcome_of_all?;
-    report.tables.extend(table::explanations(&plan.cells));
+    outcome?;
+    report.tables.extend(table::explanations(numbers));
 
-    let measured_on = |device: usize| -> Vec<(&ProfileCell, CellMean)> {
-        let one = |cell| Some((cell, measured(cell, &outcome(device, cell)??.result)));
-        plan.cells.iter().filter_map(one).collect()
-    };
     let (mut findings, mut sizes) = (Vec::new(), Vec::new());
-    for (device, name) in names.iter().enumerate() {
-        let measured = measured_on(device);
+    for device in &devices {
+        let measured: Vec<MeasuredNumber> =
+            numbers.iter().filter_map(|number| Some((number, mean_error(number, &device.row(number)?)))).collect();
         for finding in experiment.findings.iter().filter(|_| !measured.is_empty()) {
-            findings.extend(score.finding((name, counts[device]), finding, finding.check.of_cells(&measured)));
+            let result = finding.check.of_cells(&measured);
+            findings.extend(score.finding((&device.name, device.counts), finding, result));
         }
-        sizes.extend(sample_size(&measured).map(|size| table::sample_size(name, &size, published_samples)));
+        sizes.extend(sample_size(&measured).map(|size| table::sample_size(&device.name, &size, published_samples)));
     }
     report.tables.extend(table::findings(findings));
     let title = "Samples of the published means, from their distance to ours (init fp32 against f32; approximate 95 % interval)";
     report.tables.extend(Table::of(title, sizes).filled());
-    if names.len() > 1 {
+    if let [first, others @ ..] = &devices[..] {
         let title = "Devices compared: the bits of all inputs and of all outputs, and the mean error to f32";
-        report.tables.extend(Table::of(title, compared(&names, &probes, &outcomes)).filled());
+        report.tables.extend(Table::of(title, compared(first, others)).filled());
     }
     Ok(())
 }
 
-/// A probe, and the instruction that a device executed for it.
-pub(super) struct ProbedCell {
-    pub instruction: Instruction,
-    pub result: ProbeResult,
+/// The figure in words, without its instruction.
+pub(super) fn words(number: &PublishedNumber) -> String {
+    format!("{}, init {}, against {}", number.key("op"), number.key("init"), reference(number))
 }
 
-/// Everything that decides the results of probes that differ in their initialisation alone.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ProbeKey {
-    program: Program,
-    op: Op,
-    inits: Vec<Init>,
-    seed: u64,
-    samples: u64,
+fn reference_of(number: &PublishedNumber) -> Option<&'static ErrorReference> {
+    REFERENCES.iter().find(|reference| reference.mean == number.column)
 }
 
-/// Adds the probes on a device, also if it is interrupted; `None` where it lacks the instruction.
-pub(super) fn probed(
-    experiment: &Experiment,
-    probes: &[&ProfileCell],
-    device: &mut dyn Device,
-    (seed, samples): (u64, u64),
-    known: &mut KnownResults,
-    found: &mut Vec<Option<ProbedCell>>,
-) -> Result<()> {
-    // The tiles of all initialisations are the same: they are executed once.
-    for alike in probes.chunk_by(|x, y| same_tiles(x, y)) {
-        let inits: Vec<Init> = alike.iter().map(|cell| cell.init).collect();
-        let Some(instruction) = experiment.on(device, &alike[0].instruction)? else {
-            found.extend(alike.iter().map(|_| None));
-            continue;
-        };
-        let key = arithmetic(device, &instruction).map(|program| ProbeKey {
-            program,
-            op: alike[0].op,
-            inits: inits.clone(),
-            seed,
-            samples,
-        });
-        let mut add = |results: Vec<ProbeResult>| {
-            let cell = |result| Some(ProbedCell { instruction: instruction.clone(), result });
-            found.extend(results.into_iter().map(cell));
-        };
-        if let Some(results) = key.as_ref().and_then(|key| known.probes.get(key)) {
-            add(results.clone());
-            continue;
-        }
-        let (request, mut results) = (request(&instruction, alike[0], samples, seed), Vec::new());
-        let outcome = probe::run_until(device, None, &request, &inits, None, &mut results);
-        if let (Ok(()), Some(key)) = (&outcome, key) {
-            known.probes.add(key, results.clone());
-        }
-        // An interrupted probe has fewer samples.
-        add(results);
-        outcome?;
+/// The name of the reference of an error; empty if the number is none.
+pub(super) fn reference(number: &PublishedNumber) -> &'static str {
+    reference_of(number).map_or("", |reference| reference.name)
+}
+
+/// The measured mean of a published one.
+fn mean_error(number: &PublishedNumber, row: &RowView) -> MeanError {
+    let agreeing = reference_of(number).map_or("", |reference| reference.agreeing);
+    MeanError {
+        mean: row.number(&number.column),
+        standard_error: row.number(&standard_error(&number.column)).unwrap_or(0.0),
+        equal: row.count(agreeing) as u64,
+        samples: row.count("samples") as u64,
     }
-    Ok(())
 }
 
-/// Comparisons of each probe on the first device with every other device that has its instruction.
-fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<Option<ProbedCell>>]) -> Vec<ProbePairRow> {
+/// Comparisons of each probe on the first device with other devices that executed its instruction.
+///
+/// Tiles of another shape hold the same values in other places.
+fn compared(first: &DeviceAnswers, others: &[DeviceAnswers]) -> Vec<ProbePairRow> {
+    let keys = ["instruction", "op", "init"];
     let mut rows = Vec::new();
-    for (at, cell) in probes.iter().enumerate() {
-        for other in 1..names.len() {
-            let (Some(ours), Some(theirs)) = (&outcomes[0][at], &outcomes[other][at]) else { continue };
-            // Tiles of another shape hold the same values in other places.
-            if ours.instruction == theirs.instruction {
-                rows.push(table::probe_pair(cell, (names[0], &ours.result), (names[other], &theirs.result)));
-            }
+    for ours in first.rows("profile") {
+        for other in others {
+            let theirs = other.rows("profile").find(|row| keys.iter().all(|key| row.text(key) == ours.text(key)));
+            rows.extend(theirs.map(|theirs| table::probe_pair((&first.name, ours), (&other.name, theirs))));
         }
     }
     rows
 }
 
-/// The first cell of each different probe, those with the same tiles one after the other.
-fn distinct(cells: &[ProfileCell]) -> Vec<&ProfileCell> {
-    let mut probes: Vec<&ProfileCell> = Vec::new();
-    for cell in cells {
-        if !probes.iter().any(|probe| same_probe(probe, cell)) {
-            let behind = probes.iter().rposition(|probe| same_tiles(probe, cell)).map_or(probes.len(), |at| at + 1);
-            probes.insert(behind, cell);
-        }
-    }
-    probes
-}
-
-fn same_tiles(x: &ProfileCell, y: &ProfileCell) -> bool {
-    (&x.instruction, x.op) == (&y.instruction, y.op)
-}
-
-pub(super) fn same_probe(x: &ProfileCell, y: &ProfileCell) -> bool {
-    (&x.instruction, x.op, x.init) == (&y.instruction, y.op, y.init)
-}
-
-fn request<'a>(instruction: &'a Instruction, cell: &ProfileCell, samples: u64, seed: u64) -> ProbeRequest<'a> {
-    ProbeRequest {
-        instruction,
-        op: cell.op,
-        distribution: Distribution::Normal,
-        init: cell.init,
-        seed,
-        samples,
-        max_mismatches: 0,
-    }
-}
-
-pub(super) fn measured(cell: &ProfileCell, outcome: &ProbeResult) -> CellMean {
-    let p = &outcome.profile;
-    let (errors, equal) = match cell.reference {
-        ErrorColumn::F32 => (p.f32_error, p.f32),
-        ErrorColumn::F32Rounded => (p.f32_rounded_error, p.f32_rounded),
-    };
-    CellMean { errors, equal, samples: p.samples }
-}
-
 /// The published number of samples, from the cells with init fp32 against f32.
 ///
 /// There is one for each operation, and their random numbers count as independent.
-fn sample_size(cells: &[(&ProfileCell, CellMean)]) -> Option<SampleSize> {
-    let used = cells.iter().filter(|(cell, _)| cell.init == Init::Fp32 && cell.reference == ErrorColumn::F32);
-    let implied: Vec<f64> = used.filter_map(|(cell, measured)| measured.implied_samples(&cell.published)).collect();
+fn sample_size(cells: &[MeasuredNumber]) -> Option<SampleSize> {
+    let used = cells.iter().filter(|(number, _)| number.key("init") == "fp32" && reference(number) == "f32");
+    let implied: Vec<f64> = used.filter_map(|(number, measured)| measured.implied_samples(&number.printed)).collect();
     SampleSize::estimate(&implied)
 }

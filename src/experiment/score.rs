@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::{
-    CellVerdict, ExperimentFinding,
+    CellVerdict, ExperimentFinding, FigureRow,
     finding::FindingResult,
     table::{FindingRow, finding_row},
     verdict::Judgement,
@@ -13,23 +13,12 @@ use crate::base::sentence;
 /// A published figure on a device.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct FigureOutcome {
-    /// Name of the figure in its experiment.
-    pub(super) figure: String,
-    pub(super) device: String,
-    /// The figure as printed.
-    pub(super) published: String,
-    pub(super) measured: Option<f64>,
-    pub(super) standard_error: Option<f64>,
-    /// Samples, elements or draws of the measured figure.
-    pub(super) samples: Option<u64>,
+    /// The row of the figure, with its one device.
+    pub(super) row: FigureRow,
     /// The judgement; `None`: not measured.
     pub(super) judgement: Option<Judgement>,
-    /// The words of the judgement.
-    pub(super) verdict: String,
-    /// Explanation of a difference.
-    pub(super) why: Option<String>,
-    /// True if a difference changes the exit status.
-    pub(super) decides: bool,
+    /// Why it was not measured.
+    pub(super) missing: Option<String>,
 }
 
 /// Figures and findings with their outcomes.
@@ -73,7 +62,7 @@ impl ExperimentScore {
     pub(super) fn counts(&self) -> OutcomeCounts {
         let mut counts = OutcomeCounts::default();
         for figure in &self.figures {
-            *match (figure.judgement.map(|own| own.verdict), figure.decides) {
+            *match (figure.judgement.map(|own| own.verdict), figure.row.decides) {
                 (Some(CellVerdict::Printed | CellVerdict::Sampling), _) => &mut counts.reproduced,
                 (Some(CellVerdict::Differs), true) => &mut counts.differing,
                 (Some(CellVerdict::Differs), false) => &mut counts.forgiven,
@@ -154,8 +143,9 @@ mod tests {
         let mut score = ExperimentScore::default();
         assert_eq!((score.answer(&["model:hopper"]), score.holds()), (None, true));
         let mut cell = |verdict: Option<CellVerdict>, decides| {
-            let judgement = verdict.map(Judgement::of);
-            score.figures.push(FigureOutcome { judgement, decides, ..FigureOutcome::default() });
+            let judgement = verdict.map(|verdict| Judgement::of(verdict, ""));
+            let row = FigureRow { decides, ..FigureRow::default() };
+            score.figures.push(FigureOutcome { row, judgement, missing: None });
             score.holds()
         };
         assert!(cell(Some(CellVerdict::Printed), true));

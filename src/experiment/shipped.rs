@@ -79,14 +79,14 @@ impl Experiment {
 
     /// Samples of each probe, chains, or draws of each product.
     fn samples(&self) -> Option<u64> {
-        let probes = self.profile.as_ref().map(|profile| profile.samples);
+        let probes = self.probe.as_ref().map(|probe| probe.samples);
         let chains = self.chain.as_ref().map(|chain| chain.chains);
         let bits = self.bits.as_ref().map(|bits| bits.samples);
-        probes
-            .or(chains)
-            .or(bits)
-            .or(self.splitting.as_ref().map(|splitting| splitting.draws))
-            .or(self.doubles.as_ref().map(|doubles| doubles.draws))
+        probes.or(chains).or(bits).or(self
+            .emulate
+            .as_ref()
+            .filter(|emulate| !emulate.is_of_integers())
+            .map(|emulate| emulate.draws))
     }
 }
 

@@ -3,32 +3,24 @@
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    CellVerdict, ExperimentRun, Options, Printed, STANDARD_ERRORS,
+    EmulateQuestion, ExperimentRun, FigureRow, NOT_TESTABLE, Options, Printed, STANDARD_ERRORS,
+    emulated::{Products, SchemeResults},
     file::is_of,
     finding::{Condition, FindingResult},
     keys,
-    known::arithmetic_of_element,
     score::FigureOutcome,
     table,
     verdict::{Judgement, why},
 };
 use crate::{
-    Result, Stage,
-    arithmetic::Program,
+    Result,
     base::{named::named, sentence::span},
     device::Device,
-    emulate::{self, EmulateRequest, EmulationResult, ProductErrors},
-    inputs::Draw,
-    product::ProductShape,
+    emulate::ProductErrors,
     report::{Table, three_digits},
-    scheme::{Emulated, Scheme, SchemeUnit},
+    scheme::SchemeUnit,
     summary::Summary,
 };
-
-/// Largest number of rows and columns of a product.
-const MOST: usize = 1 << 14;
-/// Sampling error, as a share of the published figure, beyond which nearly any arithmetic would pass.
-const WIDE: f64 = 0.5;
 
 named! {
     /// An error of a product, against plain f32.
@@ -52,27 +44,6 @@ impl<'de> Deserialize<'de> for ErrorMetric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         keys::named(deserializer)
     }
-}
-
-/// Products of drawn matrices of f32 by schemes, and published errors.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SplittingFigure {
-    /// The schemes.
-    #[serde(deserialize_with = "keys::schemes")]
-    pub schemes: Vec<Scheme>,
-    /// The terms of each sum.
-    pub k: Vec<usize>,
-    /// Rows and columns of the products; the published products are square.
-    pub elements: [usize; 2],
-    /// Distribution of the elements of both operands.
-    #[serde(deserialize_with = "keys::draw")]
-    pub values: Draw,
-    /// Number of draws of the operands.
-    pub draws: u64,
-    /// The published cells.
-    #[serde(default, rename = "cell")]
-    pub cells: Vec<SplittingCell>,
 }
 
 /// One published cell.
@@ -184,180 +155,23 @@ crate::rows! {
     }
 }
 
-impl SplittingFigure {
-    pub(super) fn defect(&self) -> Option<String> {
-        let [rows, columns] = self.elements;
-        let wrong = |what: String| Some(format!("[splitting]: {what}"));
-        if let Some(scheme) = self.schemes.iter().find(|scheme| scheme.emulates == Emulated::Double) {
-            return wrong(format!("{} emulates f64; those are [doubles]", scheme.name));
-        }
-        if let Some(scheme) = self.schemes.iter().find(|scheme| scheme.is_integer()) {
-            return wrong(format!("{} multiplies integers; those are [integers]", scheme.name));
-        }
-        if self.schemes.is_empty() || self.k.is_empty() || !(1..=1000).contains(&self.draws) {
-            return wrong("it needs a scheme, a k, and 1 to 1000 draws".into());
-        }
-        if [rows, columns].iter().chain(&self.k).any(|own| !(1..=MOST).contains(own)) {
-            return wrong(format!("elements and k are from 1 to {MOST}"));
-        }
-        let known = |name: &String| self.schemes.iter().any(|scheme| scheme.name == *name);
-        for cell in &self.cells {
-            if let Some(name) = cell.over.iter().chain([&cell.of]).find(|name| !known(name)) {
-                return wrong(format!("a cell names the scheme {name}, which is not among its schemes"));
-            }
-            if let Some(k) = cell.k.filter(|k| !self.k.contains(k)) {
-                return wrong(format!("a cell is of k = {k}, which is not among its k"));
-            }
-        }
-        None
-    }
-
-    /// The errors of the scheme of this name on a device at one k.
-    fn of<'m>(&self, name: &str, device: usize, k: usize, all: &'m [SchemeErrors]) -> Option<&'m SchemeErrors> {
-        all.iter().find(|own| (own.device, own.k) == (device, k) && self.schemes[own.scheme].name == name)
-    }
+/// True if no cell is of a device's generation, so that none can be judged.
+pub(super) fn is_for_others(plan: &EmulateQuestion, device: &dyn Device) -> bool {
+    !plan.cells.is_empty() && !plan.cells.iter().any(|cell| is_of(device, &cell.generation))
 }
 
-/// The errors of one scheme on one device at one k, draw by draw.
-struct SchemeErrors {
-    scheme: usize,
-    device: usize,
-    k: usize,
-    draws: Vec<[ProductErrors; 2]>,
-}
-
-/// Everything that decides the errors of a product by a scheme.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct SchemeKey {
-    scheme: Scheme,
-    /// The arithmetic of each sum.
-    programs: Vec<Program>,
-    shape: ProductShape,
-    rows: usize,
-    draw: Option<Draw>,
-    seed: u64,
-}
-
-impl SplittingFigure {
-    /// The computed rows and columns of a product with k terms.
-    fn elements(&self, k: usize, options: Options) -> [usize; 2] {
-        if options.whole { [k, k] } else { self.elements }
-    }
-
-    /// The elements of all draws of a product.
-    fn sampled(&self, k: usize, options: Options, draws: usize) -> usize {
-        let [rows, columns] = self.elements(k, options);
-        rows * columns * draws
-    }
-
-    /// True if no cell is of a device's generation, so that none can be judged.
-    fn is_for_others(&self, device: &dyn Device) -> bool {
-        !self.cells.is_empty() && !self.cells.iter().any(|cell| is_of(device, &cell.generation))
-    }
-}
-
-/// The errors of the products of schemes and shapes, equal arithmetic on equal operands once.
-///
-/// `units` has the unit of each scheme on each device; `done` gets scheme, device, k and errors.
-pub(super) fn products(
-    schemes: &[Scheme],
-    units: &[Vec<Option<SchemeUnit>>],
-    shapes: &[(ProductShape, usize)],
-    (draw, seed): (Option<Draw>, u64),
-    run: (&mut ExperimentRun, &dyn Fn(u64, u64) -> (u64, u64)),
-    done: &mut dyn FnMut(usize, usize, usize, &EmulationResult),
-) -> Result<()> {
-    let (ExperimentRun { devices, progress, known, .. }, share) = run;
-    let (mut before, terms) = (0, shapes.iter().map(|(shape, _)| shape.k as u64).sum());
-    for (shape, rows) in shapes {
-        let key = |scheme: usize, device: usize| {
-            let unit = units[scheme][device].as_ref()?;
-            let programs = unit.instructions.iter().map(|i| arithmetic_of_element(devices[device].as_ref(), i));
-            let (scheme, shape, rows) = (schemes[scheme].clone(), *shape, *rows);
-            Some(SchemeKey { scheme, programs: programs.collect::<Option<_>>()?, shape, rows, draw, seed })
-        };
-        let keys: Vec<Vec<Option<SchemeKey>>> =
-            (0..schemes.len()).map(|scheme| (0..devices.len()).map(|device| key(scheme, device)).collect()).collect();
-        let first = |scheme: usize, device: usize| {
-            let Some(own) = &keys[scheme][device] else { return true };
-            known.schemes.get(own).is_none() && !keys[scheme][..device].iter().flatten().any(|other| other == own)
-        };
-        let of_scheme = |(scheme, units): (usize, &Vec<Option<SchemeUnit>>)| {
-            let own = |(device, unit): (usize, &Option<SchemeUnit>)| unit.clone().filter(|_| first(scheme, device));
-            units.iter().enumerate().map(own).collect()
-        };
-        let request = EmulateRequest {
-            schemes: schemes.to_vec(),
-            units: units.iter().enumerate().map(of_scheme).collect(),
-            shapes: vec![*shape],
-            draw,
-            seed,
-            within: None,
-            rows: Some(*rows),
-            operands: None,
-            keep: false,
-        };
-        let mut computed = Vec::new();
-        let outcome = emulate::run(devices, &request, &mut computed, &mut |stage| {
-            let (done, total) = share(before + shape.k as u64 * stage.done / stage.total.max(1), terms);
-            progress(Stage { done, total, ..stage });
-        });
-        before += shape.k as u64;
-        for own in &computed {
-            if let Some(key) = &keys[own.scheme][own.device] {
-                known.schemes.add(key.clone(), own.outcome.clone());
-            }
-        }
-        for (scheme, of_scheme) in keys.iter().enumerate() {
-            for (device, key) in of_scheme.iter().enumerate() {
-                let own = || computed.iter().find(|own| (own.scheme, own.device) == (scheme, device));
-                let found = match key {
-                    Some(key) => known.schemes.get(key),
-                    None => own().map(|own| &own.outcome),
-                };
-                if let Some(found) = found {
-                    done(scheme, device, shape.k, found);
-                }
-            }
-        }
-        outcome?;
-    }
-    Ok(())
-}
-
-/// Computes the products by every scheme on every device, and adds the tables.
-pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()> {
-    let options = run.options;
-    let draws = options.samples.unwrap_or(plan.draws);
-    let mut units = SchemeUnit::of_each(&plan.schemes, run.devices, None, false)?;
-    for (at, device) in run.devices.iter().enumerate() {
-        if options.published_only && plan.is_for_others(device.as_ref()) {
-            units.iter_mut().for_each(|units| units[at] = None);
-        }
-    }
-    let shape = |k: &usize| {
-        let [rows, columns] = plan.elements(*k, options);
-        (ProductShape { m: rows, n: columns, k: *k }, rows)
-    };
-    let shapes: Vec<(ProductShape, usize)> = plan.k.iter().map(shape).collect();
-    let mut measured: Vec<SchemeErrors> = Vec::new();
-    let outcome = (0..draws).try_for_each(|draw| {
-        // The steps of a product stand for a part of one draw.
-        let share = |done: u64, total: u64| (draw * total + done, draws * total);
-        let sizes = (Some(plan.values), options.seed.wrapping_add(draw));
-        products(&plan.schemes, &units, &shapes, sizes, (&mut *run, &share), &mut |scheme, device, k, found| {
-            take(&mut measured, (scheme, device, k), found);
-        })
-    });
-    let ExperimentRun { experiment, devices, report, score, .. } = run;
-    report.notes.push(plan.note(options, draws));
+/// Adds the tables of published and of all errors, and the findings about them.
+pub(super) fn report(plan: &EmulateQuestion, run: &mut ExperimentRun, done: &Products, outcome: &Result<()>) {
+    let ExperimentRun { experiment, devices, options, report, score, .. } = run;
+    let sampled = |k: usize| plan.elements(k, *options).iter().product::<usize>();
+    report.notes.push(note(plan, *options, done.draws));
     let mut cells = Vec::new();
     for cell in &plan.cells {
         for (at, device) in devices.iter().enumerate() {
-            let figures = cell.figures(plan, at, &measured, draws);
+            let figures = cell.figures(plan, at, done);
             // Not reached, where the work was ended.
             if outcome.is_ok() || !figures.is_empty() {
-                let elements = cell.k.or(plan.k.iter().copied().max()).map(|k| plan.sampled(k, options, 1));
+                let elements = cell.k.or(plan.k.iter().copied().max()).map(sampled);
                 let (outcome, row) = judged(cell, device.as_ref(), &figures, elements);
                 score.figures.push(outcome);
                 cells.push(row);
@@ -369,29 +183,27 @@ pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()>
     for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
         for (at, device) in devices.iter().enumerate() {
             let (name, counts) = (&device.identity().name.to_string(), experiment.counts(device.as_ref()));
-            findings.extend(score.finding((name, counts), finding, finding.check.of_schemes(plan, at, &measured)));
+            findings.extend(score.finding((name, counts), finding, finding.check.of_schemes(plan, at, done)));
         }
     }
     report.tables.extend(table::findings(findings));
-    let row = |own: &SchemeErrors| {
-        let scheme = &plan.schemes[own.scheme];
+    let row = |results: &SchemeResults| {
+        let (scheme, draws) = (&plan.schemes[results.scheme], results.numbers().count());
         let mut binades = std::collections::BTreeMap::<i32, u64>::new();
-        for (exponent, count) in own.draws.iter().flat_map(|[single, _]| single.binades()) {
+        for (exponent, count) in results.numbers().flat_map(|[single, _]| single.binades()) {
             *binades.entry(exponent).or_default() += count;
         }
-        let [max_absolute, max_error, mred, rms] =
-            [ErrorMetric::MaxAbsolute, ErrorMetric::MaxError, ErrorMetric::Mred, ErrorMetric::Rms]
-                .map(|metric| own.summary(metric));
-        let exact = summary(own.draws.iter().map(|[_, exact]| exact.mred));
+        let [max_absolute, max_error, mred, rms] = ErrorMetric::ALL.map(|metric| errors_of(results, metric));
+        let exact = summary(results.numbers().map(|[_, exact]| exact.mred));
         let mean = |all: Summary| all.mean().unwrap_or(f64::NAN);
         SplittingErrorRow {
             scheme: scheme.name.clone(),
             products: scheme.products(),
-            device: devices[own.device].identity().name.to_string(),
-            instructions: units[own.scheme][own.device].as_ref().map_or(Vec::new(), SchemeUnit::names),
-            k: own.k,
-            elements: plan.sampled(own.k, options, own.draws.len()),
-            draws: own.draws.len(),
+            device: devices[results.device].identity().name.to_string(),
+            instructions: done.units[results.scheme][results.device].as_ref().map_or(Vec::new(), SchemeUnit::names),
+            k: results.k,
+            elements: sampled(results.k) * draws,
+            draws,
             max_absolute: mean(max_absolute),
             max_absolute_standard_error: max_absolute.standard_error(),
             max_error: mean(max_error),
@@ -406,10 +218,9 @@ pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()>
             error_counts: binades.values().copied().collect(),
         }
     };
-    let rows: Vec<SplittingErrorRow> = measured.iter().map(row).collect();
+    let rows: Vec<SplittingErrorRow> = done.results.iter().map(row).collect();
     report.answer = answer(&rows);
     report.tables.extend(Table::of("Errors of schemes, means over all draws", rows).filled());
-    outcome
 }
 
 /// The smallest and the largest error, in a sentence; `None` without an error.
@@ -420,55 +231,56 @@ fn answer(rows: &[SplittingErrorRow]) -> Option<String> {
     Some(format!("The mean relative error to plain f32 is {}.", span(rows, |row| Some(row.mred), named)?))
 }
 
-fn take(measured: &mut Vec<SchemeErrors>, at: (usize, usize, usize), found: &EmulationResult) {
-    let EmulationResult::Numbers { errors, .. } = found else { return };
-    let [single, _, exact] = errors[..] else { return };
-    match measured.iter_mut().find(|known| (known.scheme, known.device, known.k) == at) {
-        Some(known) => known.draws.push([single, exact]),
-        None => measured.push(SchemeErrors { scheme: at.0, device: at.1, k: at.2, draws: vec![[single, exact]] }),
-    }
-}
-
 /// The summary of one number for each draw.
 fn summary(draws: impl Iterator<Item = f64>) -> Summary {
     let mut summary = Summary::default();
-    draws.for_each(|own| summary.add(Some(own)));
+    draws.for_each(|number| summary.add(Some(number)));
     summary
 }
 
-impl SchemeErrors {
-    /// The error of a draw, if it was computed.
-    fn error(&self, draw: usize, metric: ErrorMetric) -> Option<f64> {
-        let [single, _] = self.draws.get(draw)?;
-        Some(match metric {
-            ErrorMetric::MaxAbsolute => single.absolute,
-            ErrorMetric::MaxError => single.max_error,
-            ErrorMetric::Mred => single.mred,
-            ErrorMetric::Rms => single.rms,
-        })
-    }
+/// The summary of an error of all draws.
+fn errors_of(results: &SchemeResults, metric: ErrorMetric) -> Summary {
+    summary(results.numbers().map(|[single, _]| metric.of(single)))
+}
 
-    fn summary(&self, metric: ErrorMetric) -> Summary {
-        summary((0..self.draws.len()).filter_map(|draw| self.error(draw, metric)))
-    }
+/// The results of the scheme of this name on a device at one k.
+fn results<'p>(
+    plan: &EmulateQuestion,
+    name: &str,
+    device: usize,
+    k: usize,
+    done: &'p Products,
+) -> Option<&'p SchemeResults> {
+    let scheme = plan.scheme(name)?;
+    done.results.iter().find(|results| results.is_of(scheme, device, k, 0))
+}
 
-    fn mean(&self, metric: ErrorMetric) -> f64 {
-        self.summary(metric).mean().unwrap_or(f64::NAN)
+impl ErrorMetric {
+    fn of(self, errors: &ProductErrors) -> f64 {
+        match self {
+            ErrorMetric::MaxAbsolute => errors.absolute,
+            ErrorMetric::MaxError => errors.max_error,
+            ErrorMetric::Mred => errors.mred,
+            ErrorMetric::Rms => errors.rms,
+        }
     }
 }
 
 impl SplittingCell {
     /// The figures of the draws on a device; empty where a scheme was not computed, or one is not finite.
-    fn figures(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors], draws: u64) -> Vec<f64> {
-        let all = (0..draws as usize).map_while(|draw| self.of_draw(plan, device, measured, draw));
+    fn figures(&self, plan: &EmulateQuestion, device: usize, done: &Products) -> Vec<f64> {
+        let all = (0..done.draws as usize).map_while(|draw| self.of_draw(plan, device, done, draw));
         let all: Vec<f64> = all.collect();
-        if all.iter().all(|own| own.is_finite()) { all } else { Vec::new() }
+        if all.iter().all(|figure| figure.is_finite()) { all } else { Vec::new() }
     }
 
     /// The figure of one draw on a device; `None` where a scheme was not computed.
-    fn of_draw(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors], draw: usize) -> Option<f64> {
-        let ks = || plan.k.iter().copied().filter(|k| self.k.is_none_or(|own| own == *k));
-        let error = |name: &String, k: usize| plan.of(name, device, k, measured)?.error(draw, self.metric);
+    fn of_draw(&self, plan: &EmulateQuestion, device: usize, done: &Products, draw: usize) -> Option<f64> {
+        let ks = || plan.k.iter().copied().filter(|k| self.k.is_none_or(|terms| terms == *k));
+        let error = |name: &String, k: usize| {
+            let [single, _] = results(plan, name, device, k, done)?.numbers().nth(draw)?;
+            Some(self.metric.of(single))
+        };
         let errors = |name: &String| ks().map(|k| error(name, k)).collect::<Option<Vec<f64>>>();
         let of = errors(&self.of)?;
         let Some(over) = &self.over else { return Some(of.iter().sum::<f64>() / of.len() as f64) };
@@ -501,33 +313,27 @@ fn judged(
     let counts = is_of(device, &cell.generation);
     let (draws, all) = (figures.len(), summary(figures.iter().copied()));
     let deviation = all.standard_error().map(|error| error * (draws as f64).sqrt());
-    let judgement = all.mean().filter(|_| counts).map(|mean| {
-        // The published figure is of one draw.
-        let error = deviation.unwrap_or(0.0) * (1.0 + 1.0 / draws as f64).sqrt();
-        Judgement::of_difference((mean - cell.published.value).abs(), &cell.published, error)
-    });
-    let verdict = judgement.map(|own| own.verdict);
-    let varies = deviation.is_some_and(|own| STANDARD_ERRORS * own > WIDE * cell.published.value);
-    let words = match verdict {
-        Some(CellVerdict::Sampling) if varies => {
-            "reproduced, with little power: it varies that much from draw to draw".into()
-        }
-        verdict => CellVerdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
-    };
+    let of_draws = |mean| Judgement::of_draws(mean, deviation.unwrap_or(0.0), draws, &cell.published);
+    let judgement = all.mean().filter(|_| counts).map(of_draws);
+    let words = |judgement: Judgement| judgement.words(true, cell.explanation.is_some(), cell.accepted.is_some());
+    let verdict = judgement.map_or(NOT_TESTABLE.into(), words);
+    let differs = why(judgement, &cell.accepted, &cell.explanation);
     let device = device.identity().name.to_string();
-    let elsewhere = (!counts).then(|| format!("published on {}", cell.generation));
-    let outcome = FigureOutcome {
+    let figure = FigureRow {
         figure: cell.name(),
-        device: device.clone(),
         published: cell.published.text.clone(),
         measured: all.mean(),
         standard_error: all.standard_error(),
         samples: elements.map(|elements| (elements * draws) as u64).filter(|samples| *samples > 0),
-        judgement,
-        verdict: words.clone(),
-        why: why(verdict, &cell.accepted, &cell.explanation).or(elsewhere),
+        distance: judgement.and_then(|judgement| judgement.distance),
+        verdict: verdict.clone(),
+        devices: vec![device.clone()],
+        why: differs.clone(),
         decides: cell.accepted.is_none(),
+        ..FigureRow::default()
     };
+    let missing = (!counts).then(|| format!("published on {}", cell.generation));
+    let outcome = FigureOutcome { row: figure, judgement, missing };
     let row = SplittingCellRow {
         of: cell.of.clone(),
         over: cell.over.clone(),
@@ -540,52 +346,52 @@ fn judged(
         measured: all.mean(),
         standard_error: all.standard_error(),
         deviation,
-        distance: judgement.and_then(|own| own.distance),
+        distance: judgement.and_then(|judgement| judgement.distance),
         draws: draws as u64,
-        verdict: words,
-        why: why(verdict, &cell.accepted, &cell.explanation),
+        verdict,
+        why: differs,
         counts,
     };
     (outcome, row)
 }
 
-impl SplittingFigure {
-    /// The note on what was sampled, and on verdicts.
-    fn note(&self, options: Options, draws: u64) -> String {
-        let [rows, columns] = self.elements;
-        let largest = [ErrorMetric::MaxAbsolute, ErrorMetric::MaxError];
-        let sampled = match options.whole {
-            true => "Products are whole squares, as published.".to_string(),
-            false => format!(
-                "Sampled: {rows} rows and {columns} columns of each product, all k terms of each element. The published products \
+/// The note on what was sampled, and on verdicts.
+fn note(plan: &EmulateQuestion, options: Options, draws: u64) -> String {
+    let [rows, columns] = plan.elements;
+    let largest = [ErrorMetric::MaxAbsolute, ErrorMetric::MaxError];
+    let sampled = match options.whole {
+        true => "Products are whole squares, as published.".to_string(),
+        false => format!(
+            "Sampled: {rows} rows and {columns} columns of each product, all k terms of each element. The published products \
                  are whole squares; --whole computes those.{}",
-                if self.cells.iter().any(|cell| largest.contains(&cell.metric)) {
-                    " A largest error grows with the number of elements, so the sample has a smaller one than the square."
-                } else {
-                    ""
-                }
-            ),
-        };
-        format!(
-            "{sampled} A and B are {}, drawn {draws} times; ± is the standard error of the mean over draws. V_f32 is the plain sum \
+            if plan.cells.iter().any(|cell| largest.contains(&cell.metric)) {
+                " A largest error grows with the number of elements, so the sample has a smaller one than the square."
+            } else {
+                ""
+            }
+        ),
+    };
+    format!(
+        "{sampled} A and B are {}, drawn {draws} times; ± is the standard error of the mean over draws. V_f32 is the plain sum \
              in f32, ascending k. A figure is reproduced if it rounds to the published digits, or if its difference beyond them \
              is at most {STANDARD_ERRORS} standard errors: of our mean and of one published draw together. On a device of another \
              generation a figure is not testable.",
-            self.values
-        )
-    }
+        plan.values[0]
+    )
 }
 
 impl Condition {
     /// Result of the condition on a device; `None` if it is about something else, or a scheme is missing.
-    fn of_schemes(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors]) -> Option<FindingResult> {
+    fn of_schemes(&self, plan: &EmulateQuestion, device: usize, done: &Products) -> Option<FindingResult> {
         let Condition::Smaller { smaller, than, metric } = self else { return None };
-        let error = |name: &String, k: usize| Some(plan.of(name, device, k, measured)?.mean(*metric));
+        let error = |name: &String, k: usize| {
+            Some(errors_of(results(plan, name, device, k, done)?, *metric).mean().unwrap_or(f64::NAN))
+        };
         let mut least: Option<f64> = None;
         for k in &plan.k {
-            let own = error(smaller, *k)?;
+            let ours = error(smaller, *k)?;
             for other in than {
-                let ratio = error(other, *k)? / own;
+                let ratio = error(other, *k)? / ours;
                 least = Some(least.map_or(ratio, |least| least.min(ratio)));
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::{
-    CellVerdict, Experiment, Options,
+    Experiment, Options,
     known::KnownResults,
     score::{ExperimentScore, FigureOutcome, OutcomeCounts},
     scored, table,
@@ -43,6 +43,7 @@ crate::rows! {
     }
 
     /// A published figure, with the devices that give the same result.
+    #[derive(Default)]
     pub struct FigureRow in "figures" {
         /// The experiment.
         experiment: String => shown("experiment").essential(),
@@ -219,32 +220,21 @@ impl SuiteRows {
             failing: counts.failing,
             complete,
         });
-        for own in score.figures.iter().filter(|own| own.judgement.is_some()) {
-            let row = figure_row(name, own);
-            let same = |other: &&mut FigureRow| FigureRow { devices: Vec::new(), ..(**other).clone() } == row;
-            let known = self.figures.iter_mut().rev().take_while(|other| other.experiment == *name).find(same);
-            match known {
-                Some(known) => known.devices.push(own.device.clone()),
-                None => self.figures.push(FigureRow { devices: vec![own.device.clone()], ..row }),
-            }
+        for figure in score.figures.iter().filter(|figure| figure.judgement.is_some()) {
+            let row = FigureRow { experiment: name.clone(), ..figure.row.clone() };
+            add(&mut self.figures, row, |row| &mut row.devices);
         }
-        for (own, decides) in &score.findings {
+        for (finding, decides) in &score.findings {
             let row = ExperimentFindingRow {
                 experiment: name.clone(),
-                claim: own.claim.clone(),
-                measured: own.measured.clone(),
-                holds: own.holds,
-                devices: Vec::new(),
-                accepted: own.accepted.clone(),
+                claim: finding.claim.clone(),
+                measured: finding.measured.clone(),
+                holds: finding.holds,
+                devices: vec![finding.device.clone()],
+                accepted: finding.accepted.clone(),
                 decides: *decides,
             };
-            let same = |other: &&mut ExperimentFindingRow| {
-                ExperimentFindingRow { devices: Vec::new(), ..(**other).clone() } == row
-            };
-            match self.findings.iter_mut().find(same) {
-                Some(known) => known.devices.push(own.device.clone()),
-                None => self.findings.push(ExperimentFindingRow { devices: vec![own.device.clone()], ..row }),
-            }
+            add(&mut self.findings, row, |row| &mut row.devices);
         }
         self.add_untestable(name, &score.figures);
     }
@@ -254,25 +244,20 @@ impl SuiteRows {
     /// Devices with the same number of them share a row.
     fn add_untestable(&mut self, name: &str, figures: &[FigureOutcome]) {
         let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
-        for own in figures.iter().filter(|own| own.judgement.is_none()) {
-            let why = own.why.as_deref().unwrap_or("has no result");
-            match reasons.iter_mut().find(|(device, reason, _)| (*device, *reason) == (&*own.device, why)) {
-                Some((.., count)) => *count += 1,
-                None => reasons.push((&own.device, why, 1)),
+        for figure in figures.iter().filter(|figure| figure.judgement.is_none()) {
+            let why = figure.missing.as_deref().unwrap_or("has no result");
+            for device in &figure.row.devices {
+                match reasons.iter_mut().find(|(known, reason, _)| known == device && *reason == why) {
+                    Some((.., count)) => *count += 1,
+                    None => reasons.push((device, why, 1)),
+                }
             }
         }
         for (device, why, figures) in reasons {
-            let same =
-                |row: &&mut UntestableFigureRow| (&*row.experiment, &*row.why, row.figures) == (name, why, figures);
-            match self.untestable.iter_mut().find(same) {
-                Some(row) => row.devices.push(device.into()),
-                None => self.untestable.push(UntestableFigureRow {
-                    experiment: name.into(),
-                    figures,
-                    why: why.into(),
-                    devices: vec![device.into()],
-                }),
-            }
+            let (experiment, why, devices) = (name.into(), why.into(), vec![device.into()]);
+            add(&mut self.untestable, UntestableFigureRow { experiment, figures, why, devices }, |row| {
+                &mut row.devices
+            });
         }
     }
 
@@ -293,19 +278,19 @@ impl SuiteRows {
     }
 }
 
-fn figure_row(experiment: &str, own: &FigureOutcome) -> FigureRow {
-    let differs = own.judgement.is_some_and(|own| own.verdict == CellVerdict::Differs);
-    FigureRow {
-        experiment: experiment.into(),
-        figure: own.figure.clone(),
-        published: own.published.clone(),
-        measured: own.measured,
-        standard_error: own.standard_error,
-        samples: own.samples,
-        distance: own.judgement.and_then(|own| own.distance),
-        verdict: own.verdict.clone(),
-        devices: Vec::new(),
-        why: own.why.clone().filter(|_| differs),
-        decides: own.decides,
+/// Adds a row; rows that differ in their devices alone are one.
+fn add<R: Clone + PartialEq>(rows: &mut Vec<R>, mut row: R, devices: fn(&mut R) -> &mut Vec<String>) {
+    let names = std::mem::take(devices(&mut row));
+    let same = |other: &&mut R| {
+        let mut other = (**other).clone();
+        devices(&mut other).clear();
+        other == row
+    };
+    match rows.iter_mut().find(same) {
+        Some(known) => devices(known).extend(names),
+        None => {
+            *devices(&mut row) = names;
+            rows.push(row);
+        }
     }
 }

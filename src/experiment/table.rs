@@ -1,15 +1,13 @@
 //! Tables and notes of an experiment.
 
 use super::{
-    Experiment, ExperimentFinding, NOT_TESTABLE, Options, ProfileCell as Published, STANDARD_ERRORS, SampleSize,
-    ZERO_PROBABILITY, finding::FindingResult, power::CellPower, profile::ProbedCell, profile::measured,
-    verdict::Judgement,
+    Experiment, ExperimentFinding, FigureRow, NOT_TESTABLE, Options, PublishedNumber, STANDARD_ERRORS, SampleSize,
+    ZERO_PROBABILITY, finding::FindingResult, power::CellPower, profile::reference, verdict::MeanError,
 };
 use crate::{
     chain::ChainCurve,
     device::Identity,
-    probe::ProbeResult,
-    report::{self, Table},
+    report::{self, RowView, Table},
 };
 
 crate::rows! {
@@ -18,9 +16,9 @@ crate::rows! {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
         /// The operation that was isolated.
-        op: &'static str => shown("op").essential(),
+        op: String => shown("op").essential(),
         /// Operands of the reference: rounded (low) or not (fp32).
-        init: &'static str => shown("init").essential(),
+        init: String => shown("init").essential(),
         /// Reference of the error.
         reference: &'static str => shown("reference").essential(),
         /// The device.
@@ -60,7 +58,7 @@ crate::rows! {
         /// Assumed samples of the published mean.
         published_samples: u64 => hidden(),
         /// The kind of execution.
-        execution: &'static str => hidden(),
+        execution: String => hidden(),
         /// The machine instructions that ran.
         opcodes: Vec<String> => hidden(),
         /// Digest of every operand's bits.
@@ -74,9 +72,9 @@ crate::rows! {
         /// The instruction of the cell.
         instruction: String => shown("instruction").essential(),
         /// Its operation.
-        op: &'static str => shown("op").essential(),
+        op: String => shown("op").essential(),
         /// Its initialisation.
-        init: &'static str => shown("init").essential(),
+        init: String => shown("init").essential(),
         /// Its reference.
         reference: &'static str => shown("reference").essential(),
         /// The explanation.
@@ -136,9 +134,9 @@ crate::rows! {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
         /// The operation that was isolated.
-        op: &'static str => shown("op").essential(),
+        op: String => shown("op").essential(),
         /// Operands of the references: rounded (low) or not (fp32).
-        init: &'static str => shown("init").essential(),
+        init: String => shown("init").essential(),
         /// The first device.
         device: String => shown("device").essential(),
         /// The other device.
@@ -182,14 +180,14 @@ pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
         experiment.title, experiment.source, experiment.published_on
     )];
     notes.extend(experiment.remarks.iter().cloned());
-    if let Some(profile) = &experiment.profile {
-        let published = options.published_samples.unwrap_or(profile.published_samples);
+    if let Some(probe) = &experiment.probe {
+        let published = options.published_samples.unwrap_or(probe.published_samples);
         notes.push(format!(
             "Verdicts. A mean is reproduced if it rounds to the published digits, or if its difference beyond them is at most \
              {STANDARD_ERRORS} standard errors: of our mean and of a published mean of {published} samples, an assumption, together. \
              The claim fails at any other difference, unless the file accepts it."
         ));
-        if profile.cells.iter().any(|cell| cell.published.value == 0.0) {
+        if experiment.published.iter().any(|number| number.printed.value == 0.0) {
             notes.push(format!(
                 "The source prints zeros without a number of samples, so a published zero has no sampling error. It is \
                  reproduced if every sample here is exact, or if {published} samples are all exact with a probability of at \
@@ -214,59 +212,57 @@ pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
 
 /// A cell on a device that has its instruction.
 pub(super) fn cell_row(
-    (device, counts): (&str, bool),
-    cell: &Published,
-    outcome: &ProbedCell,
-    power: &CellPower,
+    number: &PublishedNumber,
+    row: &RowView,
+    found: &FigureRow,
+    measured: MeanError,
+    power: CellPower,
     published_samples: u64,
-) -> (Judgement, CellRow) {
-    let (m, result, executed) = (measured(cell, &outcome.result), &outcome.result, &outcome.instruction.name);
-    let (mean, judgement) = (m.errors.mean(), m.judge(&cell.published, published_samples));
-    let (explained, accepted) = (cell.explanation.is_some(), cell.accepted.is_some());
-    let row = CellRow {
-        instruction: cell.instruction.name.clone(),
-        op: cell.op.name(),
-        init: cell.init.name(),
-        reference: cell.reference.name(),
-        device: device.into(),
-        published: cell.published.text.clone(),
-        measured: mean,
-        standard_error: m.errors.standard_error(),
-        published_sampling_error: m.sampling_error(published_samples),
-        distance: judgement.distance,
-        ratio: mean.filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value),
-        equal: m.equal,
-        samples: m.samples,
-        published_samples_implied: m.implied_samples(&cell.published).map(whole),
-        verdict: judgement.words(counts, explained, accepted),
-        instead: Some(executed).filter(|name| **name != cell.instruction.name).cloned(),
-        would_pass: power.pass.clone(),
-        would_not: power.refuted.clone(),
-        explained,
-        accepted: Some(accepted),
-        all_equal_probability: m.all_equal(published_samples),
+) -> CellRow {
+    let (asked, executed) = (number.key("instruction"), row.text("instruction"));
+    CellRow {
+        instruction: asked.into(),
+        op: row.text("op").into(),
+        init: row.text("init").into(),
+        reference: reference(number),
+        device: found.devices.concat(),
+        published: found.published.clone(),
+        measured: found.measured,
+        standard_error: found.standard_error,
+        published_sampling_error: measured.sampling_error(published_samples),
+        distance: found.distance,
+        ratio: found.measured.filter(|_| number.printed.value > 0.0).map(|mean| mean / number.printed.value),
+        equal: measured.equal,
+        samples: measured.samples,
+        published_samples_implied: measured.implied_samples(&number.printed).map(whole),
+        verdict: found.verdict.clone(),
+        instead: Some(executed).filter(|name| *name != asked).map(Into::into),
+        would_pass: power.pass,
+        would_not: power.refuted,
+        explained: number.explanation.is_some(),
+        accepted: Some(number.accepted.is_some()),
+        all_equal_probability: measured.all_equal(published_samples),
         published_samples,
-        execution: result.execution.kind.name(),
-        opcodes: result.execution.opcodes.clone(),
-        inputs_digest: hex(result.digest),
-        outputs_digest: hex(result.outputs_digest),
-    };
-    (judgement, row)
+        execution: row.text("execution").into(),
+        opcodes: row.list("opcodes").into_iter().map(Into::into).collect(),
+        inputs_digest: row.text("inputs_digest").into(),
+        outputs_digest: row.text("outputs_digest").into(),
+    }
 }
 
 /// The explanations of cells; `None` without any.
-pub(super) fn explanations(cells: &[Published]) -> Option<Table> {
-    let row = |cell: &Published| {
+pub(super) fn explanations(numbers: &[PublishedNumber]) -> Option<Table> {
+    let row = |number: &PublishedNumber| {
         Some(ExplanationRow {
-            instruction: cell.instruction.name.clone(),
-            op: cell.op.name(),
-            init: cell.init.name(),
-            reference: cell.reference.name(),
-            explanation: cell.explanation.clone().or_else(|| cell.accepted.clone())?,
-            accepted: cell.accepted.clone(),
+            instruction: number.key("instruction").into(),
+            op: number.key("op").into(),
+            init: number.key("init").into(),
+            reference: reference(number),
+            explanation: number.explanation.clone().or_else(|| number.accepted.clone())?,
+            accepted: number.accepted.clone(),
         })
     };
-    Table::of("Explanations", cells.iter().filter_map(row)).filled()
+    Table::of("Explanations", numbers.iter().filter_map(row)).filled()
 }
 
 /// The table of findings; `None` without any.
@@ -295,40 +291,13 @@ pub(super) fn untestable(rows: Vec<UntestableRow>) -> Option<Table> {
         .filled()
 }
 
-/// A finding about an instruction that the device lacks.
-pub(super) fn untestable_finding(device: &str, finding: &ExperimentFinding, instruction: &str) -> UntestableRow {
+/// A cell or claim about an instruction that the device lacks; a cell has its figure as printed.
+pub(super) fn untestable_row(device: &str, what: &str, published: Option<&str>, instruction: &str) -> UntestableRow {
     UntestableRow {
         device: device.into(),
-        what: finding.claim.clone(),
-        published: None,
+        what: what.into(),
+        published: published.map(Into::into),
         instruction: instruction.into(),
-        verdict: NOT_TESTABLE,
-    }
-}
-
-/// A cell of an instruction that the device lacks.
-pub(super) fn untestable_cell(device: &str, cell: &Published) -> UntestableRow {
-    UntestableRow {
-        device: device.into(),
-        what: cell_name(cell),
-        published: Some(cell.published.text.clone()),
-        instruction: cell.instruction.name.clone(),
-        verdict: NOT_TESTABLE,
-    }
-}
-
-/// A profile's cell in words, without its instruction.
-pub(super) fn cell_name(cell: &Published) -> String {
-    format!("{}, init {}, against {}", cell.op.name(), cell.init.name(), cell.reference.name())
-}
-
-/// The products of a device without any of their instructions.
-pub(super) fn untestable_products(device: &Identity) -> UntestableRow {
-    UntestableRow {
-        device: device.name.to_string(),
-        what: "errors of products".into(),
-        published: None,
-        instruction: "all of their instructions".into(),
         verdict: NOT_TESTABLE,
     }
 }
@@ -346,21 +315,21 @@ pub(super) fn sample_size(device: &str, size: &SampleSize, assumed: u64) -> Samp
 }
 
 /// One probe on two devices, each with its name.
-pub(super) fn probe_pair(cell: &Published, ours: (&str, &ProbeResult), theirs: (&str, &ProbeResult)) -> ProbePairRow {
-    let ((first, ours), (other, theirs)) = (ours, theirs);
+pub(super) fn probe_pair((first, ours): (&str, RowView), (other, theirs): (&str, RowView)) -> ProbePairRow {
+    let text = |row: RowView, key: &str| row.text(key).to_string();
     ProbePairRow {
-        instruction: cell.instruction.name.clone(),
-        op: cell.op.name(),
-        init: cell.init.name(),
+        instruction: text(ours, "instruction"),
+        op: text(ours, "op"),
+        init: text(ours, "init"),
         device: first.into(),
         other: other.into(),
-        same_inputs: ours.digest == theirs.digest,
-        same_outputs: ours.outputs_digest == theirs.outputs_digest,
-        error: ours.profile.f32_error.mean(),
-        other_error: theirs.profile.f32_error.mean(),
-        inputs_digest: hex(ours.digest),
-        outputs_digest: hex(ours.outputs_digest),
-        other_outputs_digest: hex(theirs.outputs_digest),
+        same_inputs: ours.text("inputs_digest") == theirs.text("inputs_digest"),
+        same_outputs: ours.text("outputs_digest") == theirs.text("outputs_digest"),
+        error: ours.number("mean_abs_error_f32"),
+        other_error: theirs.number("mean_abs_error_f32"),
+        inputs_digest: text(ours, "inputs_digest"),
+        outputs_digest: text(ours, "outputs_digest"),
+        other_outputs_digest: text(theirs, "outputs_digest"),
     }
 }
 
@@ -383,8 +352,4 @@ pub(super) fn curve_pair(first: &str, other: &str, x: &ChainCurve, y: &ChainCurv
 /// A number of samples, rounded, at most 10^15.
 fn whole(samples: f64) -> i64 {
     samples.round().min(1e15) as i64
-}
-
-fn hex(digest: u64) -> String {
-    format!("{digest:016x}")
 }

@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use crate::summary::Summary;
-
 /// Least probability of exact samples alone, for a published zero to count as sampling error.
 pub const ZERO_PROBABILITY: f64 = 0.05;
-/// Standard errors of the difference that still count as agreement.
+/// Standard errors of the difference that still count as agreement; the words of judgements name them.
 pub const STANDARD_ERRORS: f64 = 2.0;
+/// Spread of a draw, as a share of the published figure, beyond which nearly any arithmetic would pass.
+const WIDE: f64 = 0.5;
+/// Share of a published latency or rate that still counts as agreement, as the words of judgements say.
+const NEAR: f64 = 0.05;
 
 /// Verdict on a figure whose instruction the device lacks.
 pub const NOT_TESTABLE: &str = "not testable here";
@@ -34,10 +36,11 @@ pub enum CellVerdict {
     Differs,
 }
 
+/// A measured mean error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct CellMean {
-    /// The errors.
-    pub errors: Summary,
+pub(super) struct MeanError {
+    pub mean: Option<f64>,
+    pub standard_error: f64,
     /// Samples equal to the reference.
     pub equal: u64,
     /// Samples.
@@ -63,9 +66,9 @@ impl<'de> Deserialize<'de> for Printed {
     }
 }
 
-impl CellMean {
-    pub(super) fn deviation(&self) -> f64 {
-        self.errors.standard_error().unwrap_or(0.0) * (self.errors.count() as f64).sqrt()
+impl MeanError {
+    fn deviation(&self) -> f64 {
+        self.standard_error * (self.samples as f64).sqrt()
     }
 
     pub(super) fn sampling_error(&self, samples: u64) -> f64 {
@@ -79,23 +82,25 @@ impl CellMean {
 
     /// The number of samples whose sampling error is the difference; `None` without a difference.
     pub(super) fn implied_samples(&self, published: &Printed) -> Option<f64> {
-        let difference = (self.errors.mean()? - published.value).abs();
+        let difference = (self.mean? - published.value).abs();
         let samples = (self.deviation() / difference).powi(2);
         (published.value > 0.0 && samples.is_finite() && samples > 0.0).then_some(samples)
     }
 
     /// Judgement of a published mean of `samples` samples.
     pub(super) fn judge(&self, published: &Printed, samples: u64) -> Judgement {
-        let Some(mean) = self.errors.mean() else { return Judgement::of(CellVerdict::Differs) };
+        let Some(mean) = self.mean else { return Judgement::of(CellVerdict::Differs, "") };
         if published.value == 0.0 {
-            let verdict = match (self.equal == self.samples && mean == 0.0, self.all_equal(samples)) {
-                (true, _) => CellVerdict::Printed,
-                (false, probability) if probability >= ZERO_PROBABILITY => CellVerdict::Sampling,
-                _ => CellVerdict::Differs,
+            let judgement = match (self.equal == self.samples && mean == 0.0, self.all_equal(samples)) {
+                (true, _) => Judgement::of(CellVerdict::Printed, "reproduced: every sample is exact"),
+                (false, probability) if probability >= ZERO_PROBABILITY => {
+                    Judgement::of(CellVerdict::Sampling, "reproduced: few samples may all be exact")
+                }
+                _ => Judgement::of(CellVerdict::Differs, ""),
             };
-            return Judgement { zero: true, ..Judgement::of(verdict) };
+            return Judgement { zero: true, ..judgement };
         }
-        let error = self.sampling_error(samples).hypot(self.errors.standard_error().unwrap_or(0.0));
+        let error = self.sampling_error(samples).hypot(self.standard_error);
         Judgement::of_difference((mean - published.value).abs(), published, error)
     }
 }
@@ -106,75 +111,99 @@ pub(super) struct Judgement {
     pub(super) verdict: CellVerdict,
     /// The difference beyond the printed digits, in standard errors of both figures together.
     pub(super) distance: Option<f64>,
+    /// The words for a figure that is reproduced.
+    reproduced: &'static str,
     /// The published figure is a zero, whose number of samples no source gives.
     zero: bool,
 }
 
 impl Judgement {
     /// A judgement without a difference.
-    pub(super) fn of(verdict: CellVerdict) -> Judgement {
-        Judgement { verdict, distance: None, zero: false }
+    pub(super) fn of(verdict: CellVerdict, reproduced: &'static str) -> Judgement {
+        Judgement { verdict, distance: None, reproduced, zero: false }
+    }
+
+    /// The judgement of a claim that holds, or does not.
+    fn of_claim(holds: bool, reproduced: &'static str) -> Judgement {
+        Judgement::of(if holds { CellVerdict::Printed } else { CellVerdict::Differs }, reproduced)
+    }
+
+    /// The judgement of a claim that every element is exact.
+    pub(super) fn of_equality(holds: bool) -> Judgement {
+        Judgement::of_claim(holds, "reproduced: exact")
+    }
+
+    /// The judgement of a latency or rate.
+    pub(super) fn of_share(measured: f64, published: &Printed) -> Judgement {
+        let near = (measured - published.value).abs() <= published.half_unit.max(NEAR * published.value);
+        Judgement::of_claim(near, "reproduced: within 5 %")
     }
 
     /// The judgement of a difference with a standard error.
-    pub(super) fn of_difference(difference: f64, published: &Printed, error: f64) -> Judgement {
+    fn of_difference(difference: f64, published: &Printed, error: f64) -> Judgement {
         let beyond = (difference - published.half_unit).max(0.0);
-        let verdict = match () {
-            () if difference <= published.half_unit => CellVerdict::Printed,
-            () if beyond <= STANDARD_ERRORS * error => CellVerdict::Sampling,
-            () => CellVerdict::Differs,
+        let judgement = match () {
+            () if difference <= published.half_unit => {
+                Judgement::of(CellVerdict::Printed, "reproduced: rounds to the published digits")
+            }
+            () if beyond <= STANDARD_ERRORS * error => {
+                Judgement::of(CellVerdict::Sampling, "reproduced: within 2 standard errors")
+            }
+            () => Judgement::of(CellVerdict::Differs, ""),
         };
         let distance = if beyond == 0.0 { 0.0 } else { beyond / error };
-        Judgement { distance: distance.is_finite().then_some(distance), ..Judgement::of(verdict) }
+        Judgement { distance: distance.is_finite().then_some(distance), ..judgement }
+    }
+
+    /// The judgement of a published figure of one draw, by the mean and the standard deviation of several.
+    pub(super) fn of_draws(mean: f64, deviation: f64, draws: usize, published: &Printed) -> Judgement {
+        let error = deviation * (1.0 + 1.0 / draws as f64).sqrt();
+        let judgement = Judgement::of_difference((mean - published.value).abs(), published, error);
+        let wide = judgement.verdict == CellVerdict::Sampling && STANDARD_ERRORS * deviation > WIDE * published.value;
+        let words = "reproduced, with little power: it varies that much from draw to draw";
+        Judgement { reproduced: if wide { words } else { judgement.reproduced }, ..judgement }
     }
 
     /// The words of reports: the verdict, and the worth of a published zero.
-    pub(super) fn words(&self, counts: bool, explained: bool, accepted: bool) -> String {
-        let own = match (self.zero, self.verdict) {
-            (true, CellVerdict::Printed) => "reproduced: every sample is exact".into(),
-            (true, CellVerdict::Sampling) => "reproduced: few samples may all be exact".into(),
-            _ => CellVerdict::words(Some(self.verdict), counts, explained, accepted),
-        };
-        let without_count = self.zero && self.verdict != CellVerdict::Printed;
-        if without_count { format!("{own}; a zero without a count") } else { own }
-    }
-}
-
-impl CellVerdict {
-    /// The words of reports; `None`: not measured.
     ///
     /// `counts`: the device is of a generation of the experiment. `explained`, `accepted`: the file explains, or accepts, a difference.
-    pub fn words(verdict: Option<CellVerdict>, counts: bool, explained: bool, accepted: bool) -> String {
-        match verdict {
-            Some(CellVerdict::Printed) => "reproduced: rounds to the published digits".into(),
-            Some(CellVerdict::Sampling) => format!("reproduced: within {STANDARD_ERRORS} standard errors"),
-            Some(CellVerdict::Differs) if !counts => "not reproduced: another generation".into(),
-            Some(CellVerdict::Differs) if accepted => "not reproduced: accepted".into(),
-            Some(CellVerdict::Differs) if explained => "not reproduced: explained, not accepted".into(),
-            Some(CellVerdict::Differs) => "not reproduced: not known why".into(),
-            None => NOT_TESTABLE.into(),
-        }
+    pub(super) fn words(&self, counts: bool, explained: bool, accepted: bool) -> String {
+        let words = match self.verdict {
+            CellVerdict::Printed | CellVerdict::Sampling => self.reproduced,
+            CellVerdict::Differs if !counts => "not reproduced: another generation",
+            CellVerdict::Differs if accepted => "not reproduced: accepted",
+            CellVerdict::Differs if explained => "not reproduced: explained, not accepted",
+            CellVerdict::Differs => "not reproduced: not known why",
+        };
+        let without_count = self.zero && self.verdict != CellVerdict::Printed;
+        words.to_string() + if without_count { "; a zero without a count" } else { "" }
     }
 }
 
 /// Why a cell differs: the reason for accepting that, else the explanation.
 pub(super) fn why(
-    verdict: Option<CellVerdict>,
+    judgement: Option<Judgement>,
     accepted: &Option<String>,
     explanation: &Option<String>,
 ) -> Option<String> {
-    accepted.clone().or_else(|| explanation.clone()).filter(|_| verdict == Some(CellVerdict::Differs))
+    let differs = judgement.is_some_and(|judgement| judgement.verdict == CellVerdict::Differs);
+    accepted.clone().or_else(|| explanation.clone()).filter(|_| differs)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::Summary;
 
-    fn measured(errors: &[f64]) -> CellMean {
+    fn measured(errors: &[f64]) -> MeanError {
         let mut summary = Summary::default();
         errors.iter().for_each(|e| summary.add(Some(*e)));
-        let equal = errors.iter().filter(|e| **e == 0.0).count() as u64;
-        CellMean { errors: summary, equal, samples: errors.len() as u64 }
+        MeanError {
+            mean: summary.mean(),
+            standard_error: summary.standard_error().unwrap(),
+            equal: errors.iter().filter(|e| **e == 0.0).count() as u64,
+            samples: errors.len() as u64,
+        }
     }
 
     #[test]

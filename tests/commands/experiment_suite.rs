@@ -45,8 +45,8 @@ fn shipped_experiments_have_names_and_a_list() {
 #[test]
 fn probes_draw_20_000_samples_and_every_mean_has_its_standard_error() {
     for name in experiment::shipped() {
-        if let Some(profile) = Experiment::find(name).unwrap().profile {
-            assert_eq!(profile.samples, 20_000, "{name}");
+        if let Some(probe) = Experiment::find(name).unwrap().probe {
+            assert_eq!(probe.samples, 20_000, "{name}");
         }
     }
     let (_, found) = report(&["table-12", "--device", "ampere"]);
@@ -63,9 +63,10 @@ fn probes_draw_20_000_samples_and_every_mean_has_its_standard_error() {
 /// A file with one published cell.
 fn one_cell(published: &str) -> String {
     format!(
-        "source = \"\"\ntitle = \"\"\npublished_on = \"\"\n[profile]\nsamples = 20000\npublished_samples = 1000000\n[[profile.cell]]\n\
-         instruction = \"mma.m16n8k8.f32.bf16.bf16.f32\"\nop = \"accumulate\"\ninit = \"low\"\nreference = \"f32\"\n\
-         published = \"{published}\"\n"
+        "source = \"\"\ntitle = \"\"\npublished_on = \"\"\n[probe]\ninstructions = [\"mma.m16n8k8.f32.bf16.bf16.f32\"]\n\
+         ops = [\"accumulate\"]\ninits = [\"low\"]\nsamples = 20000\npublished_samples = 1000000\n[[published]]\n\
+         table = \"profile\"\nkeys = [\"instruction\", \"op\", \"init\"]\ncolumns = [\"mean_abs_error_f32\"]\n\
+         rows = [[\"mma.m16n8k8.f32.bf16.bf16.f32\", \"accumulate\", \"low\", \"{published}\"]]\n"
     )
 }
 

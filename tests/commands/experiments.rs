@@ -39,9 +39,9 @@ fn every_published_cell_is_in_the_files_once_and_as_printed() {
     let mut printed = Vec::new();
     let mut places = Vec::new();
     for name in TABLES {
-        for cell in Experiment::read(Path::new(&file(name))).unwrap().profile.unwrap().cells {
-            places.push((cell.instruction.name.clone(), cell.op.name(), cell.init.name(), cell.reference.name()));
-            printed.push(cell.published.text);
+        for number in Experiment::read(Path::new(&file(name))).unwrap().published {
+            places.push(format!("{:?} {}", number.row, number.column));
+            printed.push(number.printed.text);
         }
     }
     // Rows of the tables: multiplication, inner product, accumulation, each init low then fp32 (table 14: against
@@ -106,7 +106,7 @@ fn a_wrong_cell_fails_unless_it_is_accepted() {
     let wrong = text_of("table-12").replace("1.29E-03", "2.29E-03");
     assert_eq!(status_of(&wrong, &samples).0, 1);
     // An explanation alone excuses nothing.
-    let with = |line: &str| wrong.replace("published = \"2.29E-03\"", &format!("published = \"2.29E-03\"\n{line}"));
+    let with = |line: &str| wrong.replace("\"2.29E-03\"],\n]", &format!("\"2.29E-03\"],\n]\n{line}"));
     assert_eq!(status_of(&with("explanation = \"A misprint.\""), &samples).0, 1);
     assert_eq!(status_of(&with("accepted = \"A misprint.\""), &samples).0, 0);
 }
@@ -124,10 +124,10 @@ fn the_verdict_depends_on_the_number_of_samples_that_is_assumed() {
     let path = folder.path().join("experiment.toml").display().to_string();
     // The one cell that is looked at.
     let text = text_of("table-12");
-    let mut parts = text.split("[[profile.cell]]");
+    let mut parts = text.split("[[published]]");
     let mut own = parts.next().unwrap().to_string();
-    let cells = parts.filter(|cell| cell.contains("op = \"inner-product\"") && cell.contains("init = \"fp32\""));
-    cells.for_each(|cell| own += &["[[profile.cell]]", cell].concat());
+    let numbers = parts.filter(|numbers| numbers.contains("\"inner-product\", \"fp32\""));
+    numbers.for_each(|numbers| own += &["[[published]]", numbers].concat());
     std::fs::write(&path, own).unwrap();
     let of = |n: &str| {
         let (_, document) =
@@ -166,9 +166,18 @@ fn findings_that_do_not_hold_fail() {
 fn bad_experiment_files_are_refused_with_what_is_wrong() {
     let good = text_of("table-12");
     for (from, to, says) in [
-        ("op = \"multiply\"", "op = \"divide\"", "inner-product"),
+        ("ops = [\"multiply\"", "ops = [\"divide\"", "inner-product"),
         ("mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k9.f32.bf16.bf16.f32", "m16n8k8"),
-        ("published = \"1.29E-03\"", "published = \"none\"", "printed number"),
+        ("\"1.29E-03\"", "\"none\"", "printed number"),
+        (", \"1.29E-03\"", "", "another number of cells than columns"),
+        ("\"mean_abs_error_f32\"", "\"mean\"", "the table profile has no column 'mean'"),
+        ("\"mean_abs_error_f32\"", "\"max_abs_error\"", "mean_abs_error_f32_rounded"),
+        ("table = \"profile\"", "table = \"costs\"", "no question gives a table 'costs'; expected one of: profile"),
+        (
+            "[\"mma.m16n8k8.f32.bf16.bf16.f32\", \"multiply\"",
+            "[\"mma.m16n8k8\", \"multiply\"",
+            "'mma.m16n8k8' is not among the instructions",
+        ),
         ("samples = 20000", "samples = 0", "2 to 1000000000000 samples"),
         ("samples = 20000", "samples = 9000000000000000000", "2 to 1000000000000 samples"),
         ("published_on", "published_by", "published_by"),
@@ -214,10 +223,10 @@ impl Device for Idle {
 fn an_instruction_that_the_device_lacks_is_refused_before_any_work() {
     for name in ["table-15", "figure-17"] {
         let text = std::fs::read_to_string(file(name)).unwrap();
-        // A table of one instruction gets a second one at its end.
-        let (first, end) = text.rsplit_once("instruction = \"mma.m16n8k8.f32.tf32.tf32.f32\"").unwrap_or((&text, ""));
-        let two = format!("{first}instruction = \"mma.m16n8k8.f32.bf16.bf16.f32\"{end}");
-        let experiment = Experiment::parse(if end.is_empty() { &text } else { &two }, name).unwrap();
+        // A table of one instruction gets a second one.
+        let one = "instructions = [\"mma.m16n8k8.f32.tf32.tf32.f32\"]";
+        let two = "instructions = [\"mma.m16n8k8.f32.tf32.tf32.f32\", \"mma.m16n8k8.f32.bf16.bf16.f32\"]";
+        let experiment = Experiment::parse(&text.replace(one, two), name).unwrap();
         let last = experiment.instructions().last().unwrap().name.clone();
         assert_ne!(experiment.instructions().next().unwrap().name, last, "{name}");
         let identity = Identity::new("idle", "idle");
@@ -320,9 +329,9 @@ fn products_in_f64_beyond_their_bound_or_far_from_a_published_error_fail() {
         assert_eq!(status, expected, "{said}");
     }
     for (text, says) in [
-        (near("cublas-fp64:9", "normal(0,1)", 256, "1e-16"), "cublas-fp64:9 is not among the schemes of [doubles]"),
-        (near("cublas-fp64:7", "normal(0,2)", 256, "1e-16"), "normal(0,2) is not among the values of [doubles]"),
-        (near("cublas-fp64:7", "normal(0,1)", 128, "1e-16"), "k = 128 is not among the k of [doubles]"),
+        (near("cublas-fp64:9", "normal(0,1)", 256, "1e-16"), "cublas-fp64:9 is not among the schemes of [emulate]"),
+        (near("cublas-fp64:7", "normal(0,2)", 256, "1e-16"), "normal(0,2) is not among the values of [emulate]"),
+        (near("cublas-fp64:7", "normal(0,1)", 128, "1e-16"), "k = 128 is not among the k of [emulate]"),
         (good.replace("draws = 3", "draws = 3\nrows = 8"), "rows is at least"),
     ] {
         let (status, said) = status_of(&text, &[]);

@@ -55,8 +55,8 @@ fn a_cell_of_splitting_is_judged_on_the_generation_that_it_was_published_on_alon
 fn a_figure_that_is_not_reproduced_fails_unless_the_file_accepts_it() {
     let cell = |accepted: &str| {
         format!(
-            "source = \"\"\ntitle = \"\"\npublished_on = \"\"\n[splitting]\nschemes = [\"half\", \"egemm\"]\nk = [64]\n\
-             elements = [4, 16]\nvalues = \"uniform(-1,1)\"\ndraws = 3\n[[splitting.cell]]\ngeneration = \"turing\"\n\
+            "source = \"\"\ntitle = \"\"\npublished_on = \"\"\n[emulate]\nschemes = [\"half\", \"egemm\"]\nk = [64]\n\
+             elements = [4, 16]\nvalues = [\"uniform(-1,1)\"]\ndraws = 3\n[[emulate.cell]]\ngeneration = \"turing\"\n\
              of = \"half\"\nover = \"egemm\"\nmetric = \"rms\"\npublished = \"1e9\"\n{accepted}"
         )
     };
