@@ -78,7 +78,8 @@
 //! 2. [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
 //! 3. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 4. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
-//! 5. [`comparison`]: what a comparison finds, the same for all that compare; [`tensor`]: values of files, and their losses;
+//! 5. [`comparison`]: what a comparison finds, the same for all that compare; [`rule`]: rules that can be edited, and what refutes them;
+//!    [`tensor`]: values of files, and their losses;
 //! 6. one module a question, of formats ([`convert`], [`checkpoint`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
 //!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
 //!    [`explain`], [`cost`]), of products ([`gemm`], [`bound`], [`check`], [`chain`], [`emulate`]) and of
@@ -142,6 +143,7 @@ pub mod quantise;
 pub mod recognise;
 pub mod record;
 pub mod report;
+pub mod rule;
 pub mod summary;
 #[cfg(feature = "cli")]
 pub mod tables;
