@@ -78,7 +78,8 @@
 //! 2. [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
 //! 3. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 4. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
-//! 5. [`comparison`]: what a comparison finds, the same for all that compare; [`tensor`], [`checkpoint`]: values of files, and their losses;
+//! 5. [`comparison`]: what a comparison finds, the same for all that compare; [`rule`]: rules that can be edited, and what refutes
+//!    them; [`tensor`], [`checkpoint`]: values of files, and their losses;
 //!    [`product`]: matrix products by schedules, with bounds and references; [`scheme`]: those made of several products;
 //! 6. one module a question, of formats ([`convert`], [`inspect`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
 //!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
@@ -143,9 +144,9 @@ pub mod power;
 pub mod probe;
 pub mod product;
 pub mod quantise;
-
 pub mod record;
 pub mod report;
+pub mod rule;
 pub mod scheme;
 pub mod summary;
 #[cfg(feature = "cli")]

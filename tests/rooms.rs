@@ -25,6 +25,7 @@ const PROGRAM: &[&str] = &[
     "report",
     "comparison",
     "bench",
+    "rule",
     "catalogue",
     "tensor",
     "checkpoint",

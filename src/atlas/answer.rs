@@ -44,7 +44,7 @@ pub(super) fn alignment(own: &Arithmetic) -> Option<String> {
 pub(super) fn evidence(generation: &Generation, entry: &Entry, own: &Arithmetic) -> Option<EvidenceKind> {
     let asked = ["accumulator", "result", "sums", "alignment"];
     let found = FEATURES.iter().filter(|feature| asked.contains(&feature.name) && own.found(feature.name).is_some());
-    found.filter_map(|feature| Some(entry.evidence(&generation.model, feature.keys)?.0)).max()
+    found.filter_map(|feature| Some(entry.evidence(&generation.model, &feature.keys())?.0)).max()
 }
 
 /// The instruction that stands for a format on a generation.

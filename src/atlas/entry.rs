@@ -9,7 +9,7 @@ use crate::{
     distinguish::{Distinction, DistinctionVerdict},
     features::Features,
     isa::Instruction,
-    power::equal,
+    rule::equal,
 };
 
 /// An instruction of the atlas.
@@ -112,7 +112,7 @@ impl Entry {
     }
 
     /// The weakest evidence of a generation's rule for a feature.
-    pub(super) fn evidence(&self, model: &Model, keys: &[&str]) -> Option<(EvidenceKind, String)> {
+    pub(super) fn evidence(&self, model: &Model, keys: &[String]) -> Option<(EvidenceKind, String)> {
         let grounds = model.rule(&self.instruction)?.grounds(Some(&self.instruction.name), keys);
         Some((grounds.kind, grounds.to_string()))
     }
@@ -126,7 +126,7 @@ impl Entry {
     ) -> Option<EvidenceKind> {
         let features = arithmetic.features.as_ref().ok()?;
         let found = features.cells.iter().filter(|cell| cell.found.is_some() && asked(cell.feature.name));
-        found.filter_map(|cell| Some(self.evidence(model, cell.feature.keys)?.0)).max()
+        found.filter_map(|cell| Some(self.evidence(model, &cell.feature.keys())?.0)).max()
     }
 }
 

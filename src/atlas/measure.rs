@@ -14,7 +14,7 @@ use crate::{
     distinguish::{self, DeviceInstruction, Distinction, SearchLimits},
     features::{self, Features},
     isa::Instruction,
-    power::{Changed, equal},
+    rule::{Changed, equal},
 };
 
 /// Cases after the corners in a comparison of two generations.

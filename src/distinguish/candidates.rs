@@ -8,7 +8,7 @@ use super::{SHAPE, answers::Evaluators, shared::shared};
 use crate::{
     arithmetic::{Evaluator, Model, shipped},
     isa::{self, Instruction},
-    power::equal,
+    rule::equal,
 };
 
 /// The model and instruction that a known arithmetic comes from.

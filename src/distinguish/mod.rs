@@ -51,7 +51,7 @@ use crate::{
     device::Device,
     explain,
     isa::{Case, Instruction},
-    power::Changed,
+    rule::Changed,
 };
 
 /// Most rows and columns of the inputs of models: the cases of larger tiles are more alike.

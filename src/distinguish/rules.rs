@@ -6,12 +6,9 @@ use toml::{Table, Value};
 
 use super::{answers::Evaluators, padding::without_zeros};
 use crate::{
-    arithmetic::{Evaluator, KEYS, Rule},
+    arithmetic::{Evaluator, Rule, settings},
     isa::Instruction,
-    power::{
-        RulePair, equal, proof,
-        values::{get, set},
-    },
+    rule::{RulePair, equal, get, proof, set},
 };
 
 /// Keys whose tables are compared as a whole.
@@ -75,12 +72,8 @@ impl Rules {
 
     /// The keys that differ, in the order of the language's table; keys of nodes come last.
     pub(super) fn keys(&self) -> Vec<String> {
-        let order: Vec<String> = KEYS
-            .iter()
-            .flat_map(|key| key.settings())
-            .filter(|(_, setting)| setting.has_near_values())
-            .map(|(path, _)| path)
-            .collect();
+        let changed = settings().filter(|(_, setting)| setting.has_near_values());
+        let order: Vec<String> = changed.map(|(path, _)| path).collect();
         let mut keys = Vec::new();
         differing("", &self.tables[0], &self.tables[1], &mut keys);
         let place = |key: &String| {

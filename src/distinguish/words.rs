@@ -5,7 +5,7 @@ use toml::Value;
 use crate::{
     arithmetic::{Setting, setting},
     base::{distinct::distinct, sentence::listed},
-    power::values::shown,
+    rule::shown,
 };
 
 /// Both values of a key in words.
@@ -56,59 +56,11 @@ pub(super) fn words(key: &str) -> String {
 /// Largest number of properties that a sentence names.
 const NAMED: usize = 4;
 
-/// Words of engineers for what a key sets: the key without its node, or the table that it lies in.
-const PROPERTIES: &[(&str, &str)] = &[
-    ("alignment.bits", "width"),
-    ("alignment.rounding", "rounding of the alignment"),
-    ("alignment.floor", "floor"),
-    ("alignment.sticky", "stickiness"),
-    ("alignment.reach", "reach of the sticky bit"),
-    ("alignment", "alignment"),
-    ("lanes", "lanes"),
-    ("late", "alignment of c"),
-    ("group", "number of products in a step"),
-    ("step", "shape of the sum"),
-    ("node", "shape of the sum"),
-    ("kind", "shape of the sum"),
-    ("parts", "shape of the sum"),
-    ("products", "shape of the sum"),
-    ("terms", "shape of the sum"),
-    ("join", "shape of the sum"),
-    ("start", "start of the sum"),
-    ("c", "place of c"),
-    ("product.rounding", "rounding of products"),
-    ("product", "format of products"),
-    ("result.rounding", "rounding of sums"),
-    ("result", "format of sums"),
-    ("between", "rounding between steps"),
-    ("addition", "rounding of additions"),
-    ("output", "conversion to D"),
-    ("operand-subnormals", "subnormal operands"),
-    ("c-subnormals", "subnormal c"),
-    ("result-subnormals", "subnormal results"),
-    ("result-tininess", "subnormal results"),
-    ("zero-terms", "zero terms"),
-    ("zero", "sign of zero"),
-    ("specials", "origin of infinities and NaNs"),
-    ("nan-operands", "NaN"),
-    ("nan", "NaN"),
-    ("unpack", "conversion of operands"),
-    ("unpack-c", "conversion of c"),
-    ("wrap", "overflow of integers"),
-    ("accumulator", "bits of the accumulator"),
-];
-
-/// The property that a key sets, in a word or two.
+/// The property that a key sets, in a word or two; within a table, the table's where the key has none.
 fn property(key: &str) -> String {
-    let key = match key.strip_prefix("node.") {
-        Some(rest) => rest.split_once('.').map_or("node", |(_, key)| key),
-        None => key,
-    };
-    let has = |own: &str| key == own || key.strip_prefix(own).is_some_and(|rest| rest.starts_with('.'));
-    match PROPERTIES.iter().find(|(own, _)| has(own)) {
-        Some((_, words)) => (*words).into(),
-        None => words(key),
-    }
+    let table = key.rsplit_once('.').map_or(key, |(table, _)| table);
+    let property = [key, table].into_iter().find_map(|path| setting(path)?.property());
+    property.map_or_else(|| words(key), Into::into)
 }
 
 /// The properties that some keys set, in a phrase: `width, floor and stickiness`.
@@ -124,7 +76,7 @@ pub fn properties<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::{KEYS, NODE_KEYS};
+    use crate::arithmetic::settings;
 
     #[test]
     fn properties_are_words_of_engineers() {
@@ -138,15 +90,23 @@ mod tests {
             said(&["step", "alignment.bits", "zero", "nan", "c", "lanes.bits"]),
             "shape of the sum, width, sign of zero, NaN and 2 more properties"
         );
-        for key in KEYS.iter().map(|key| key.name).filter(|key| !["instructions", "evidence"].contains(key)) {
-            assert!(!properties([key]).is_empty());
+    }
+
+    #[test]
+    fn every_key_of_the_language_has_a_property() {
+        let no_arithmetic = ["instructions", "evidence"];
+        for (path, setting) in settings().filter(|(path, _)| !no_arithmetic.contains(&&path[..])) {
+            let table = path.rsplit_once('.').and_then(|(table, _)| crate::arithmetic::setting(table));
+            assert!(setting.property().or_else(|| table?.property()).is_some(), "{path}");
         }
+        assert_eq!(property("node.even.lanes.bits"), "lanes");
+        assert_eq!(property("node.even"), "shape of the sum");
+        assert_eq!(property("unknown"), "'unknown'");
     }
 
     #[test]
     fn every_key_of_the_language_has_words() {
-        let rule = KEYS.iter().flat_map(|key| key.settings());
-        for key in rule.map(|(path, _)| path).chain(NODE_KEYS.iter().map(|key| key.name.into())) {
+        for (key, _) in settings() {
             assert!(!words(&key).is_empty() && !words(&key).starts_with('\''), "{key}");
         }
         assert_eq!(words("node.even.result.rounding"), "rounding of a step's sum (node even)");

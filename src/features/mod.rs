@@ -110,7 +110,7 @@ impl Features {
         let rule = device.model().or(hidden.as_ref()).and_then(|model| model.rule(&self.instruction));
         for cell in &mut self.cells {
             let of_keys = |rule: &Rule| {
-                let grounds = rule.grounds(Some(&self.instruction.name), cell.feature.keys);
+                let grounds = rule.grounds(Some(&self.instruction.name), &cell.feature.keys());
                 (grounds.kind, grounds.to_string())
             };
             cell.rests_on = match rule {

@@ -13,7 +13,7 @@ use crate::{
         DevicePair, DifferenceCause, DifferenceReason, DistinctionVerdict, InstructionDistinction, observable,
     },
     isa::Instruction,
-    power::Changed,
+    rule::Changed,
 };
 
 /// Most tiles of a search, and the longest time of its answers.

@@ -195,7 +195,7 @@ mod tests {
         identify::candidate::evaluator,
         inputs::{Corners, Sequence},
         isa,
-        power::{Changed, values::set},
+        rule::{Changed, set},
     };
 
     const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";

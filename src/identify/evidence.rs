@@ -12,7 +12,7 @@ use crate::{
     device::{Batches, Device},
     inputs::Sequence,
     isa::{Case, Codes, Tiles},
-    power::{Change, ChangeVerdict, Tested},
+    rule::{Change, ChangeVerdict, Tested},
 };
 
 /// The cases that may be looked at for one reduction.

@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use super::Identification;
 use crate::{
     arithmetic::{Evidence, EvidenceSource, KEYS, NODE_KEYS},
-    power::{Tested, decided, summaries},
+    rule::{Tested, decided, summaries},
 };
 
 /// The lines of a rule, without its head.

@@ -303,12 +303,12 @@ impl Fit<'_> {
 }
 
 /// Whether sums can be rounded to a format.
-pub(super) fn holds_sums(format: &Format) -> bool {
+fn holds_sums(format: &Format) -> bool {
     format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
 }
 
 /// Registers with f32's exponent and other widths.
-pub(super) fn registers() -> impl Iterator<Item = &'static Format> {
+fn registers() -> impl Iterator<Item = &'static Format> {
     let named = FORMATS.iter().map(|format| format.name).collect::<Vec<_>>();
     let names = (8..=40).map(|bits| format!("e8m{bits}")).filter(move |name| !named.contains(&&name[..]));
     names.filter_map(|name| format::find(&name).ok())

@@ -12,7 +12,7 @@ use crate::{
     comparison::{Nans, with_one_nan},
     distinguish::{observable, properties},
     isa::{Codes, Instruction},
-    power::values::shown,
+    rule::shown,
 };
 
 /// The shipped arithmetic that is nearest to a rule.

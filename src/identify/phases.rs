@@ -9,6 +9,7 @@ use super::{
     steps::{Products, SumSteps},
 };
 use crate::{
+    arithmetic::settings,
     base::{interrupt, parallel},
     bench::Answered,
     format::Format,
@@ -43,9 +44,6 @@ const BOTH: [Phases; 9] = [
 const OF_A: [Phases; 3] = [&[[0, 0], [1, 0]], &[[1, 0], [0, 0]], &[[0, 0]]];
 const OF_B: [Phases; 3] = [&[[0, 0], [0, 1]], &[[0, 1], [0, 0]], &[[0, 0]]];
 
-/// Keys that hold for every step.
-const OF_ALL: [&str; 5] = ["operand-subnormals", "c-subnormals", "result-subnormals", "result-tininess", "specials"];
-
 impl Dialogue<'_> {
     /// Rules with the factors cut into pieces that explain the most of what the nearest rule leaves unexplained; none where
     /// that is little.
@@ -55,8 +53,8 @@ impl Dialogue<'_> {
         let mut exact = steps.clone();
         exact.steps.iter_mut().for_each(|step| step.own.products = Products::Exact);
         let (Some(own), Some(mut whole)) = (evaluator(nearest, &part), exact.rule(&part)) else { return Vec::new() };
-        for key in OF_ALL {
-            whole.extend(nearest.get(key).map(|value| (key.to_string(), value.clone())));
+        for (key, _) in settings().filter(|(_, setting)| setting.is_general()) {
+            whole.extend(nearest.get(&key).map(|value| (key, value.clone())));
         }
         let wrong = known.missed(&own, UNEXPLAINED.0, UNEXPLAINED.1);
         if wrong.len() < LEAST {

@@ -146,7 +146,7 @@ impl Repair<'_> {
     /// Every single change.
     fn singles(&self) -> Vec<Move> {
         let own = moves::by_key(&self.rule, self.part).into_iter().flatten();
-        own.chain(together::all(&self.rule, REACH)).collect()
+        own.chain(together::all(&self.rule, self.part, REACH)).collect()
     }
 
     /// Changes that the language allows, with their answers to the sample, those that change nothing left out.

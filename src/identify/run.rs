@@ -26,7 +26,7 @@ use crate::{
     format::Class,
     inputs::{Corners, Sequence},
     isa::{Case, Instruction, Tiles},
-    power,
+    rule,
     trace::Trace,
     tree::Order,
 };
@@ -325,8 +325,8 @@ impl<'a> Dialogue<'a> {
         let part = self.bench.answers.part.clone();
         let mut telling = Tiles::zeros(&part, 0);
         let Some(own) = evaluator(rule, &part) else { return telling };
-        let others = parallel::map(power::changes(rule, &part), |change| {
-            evaluator(&Move(vec![change]).applied(rule), &part).filter(|other| !power::equivalent(&own, other))
+        let others = parallel::map(rule::changes(rule, &part), |change| {
+            evaluator(&Move(vec![change]).applied(rule), &part).filter(|other| !rule::equivalent(&own, other))
         });
         let mut others: Vec<Evaluator> = others.into_iter().flatten().collect();
         let tiles = self.stream.take(LOOKED_THROUGH);

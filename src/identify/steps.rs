@@ -392,11 +392,9 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
         match &mut step.operation {
             ElementaryOperation::Sum(sum) => {
                 sum.alignment = cut.map(|Cut { bits, rounding, floor, sticky }| Alignment {
-                    bits,
-                    rounding,
                     floor,
                     sticky,
-                    reach: None,
+                    ..Alignment::new(bits, rounding)
                 });
                 if let (Some(late), None, [sum, other]) = (own.late, kind, &mut sum.addends[..]) {
                     (sum.bits, other.bits, other.drop) = (Some(late.sum), Some(late.other), late.drop);

@@ -21,7 +21,7 @@ use crate::{
     device::{CampaignWork, Device, DeviceName, Identity},
     inputs::Sequence,
     isa::{Case, Instruction},
-    power::Tested,
+    rule::Tested,
     trace::Trace,
     verify::{Part, State},
 };

@@ -6,8 +6,8 @@ use crate::{
     base::work::UNASKED,
     comparison::{Difference, Kinds, Listing, MismatchOrigin, Subject, operands},
     distinguish::DifferenceKind,
-    power::{self, Decision, RefutingData, Tested, summaries},
     report::{Report, Table, Verdict, grouped},
+    rule::{self, Decision, RefutingData, Tested, summaries},
     verify::{Part, tables::regimes},
 };
 
@@ -224,7 +224,7 @@ pub fn tested(found: &Identification) -> Result<Option<Tested>> {
     let Some(model) = found.model() else { return Ok(None) };
     let data = RefutingData::recorded("asked", found.asked.clone());
     let mut tested = Vec::new();
-    power::power(&model, &[data], &mut tested, &mut |_| ())?;
+    rule::refute(&model, &[data], &mut tested, &mut |_| ())?;
     Ok(tested.pop())
 }
 
@@ -232,7 +232,7 @@ pub fn tested(found: &Identification) -> Result<Option<Tested>> {
 fn decisions(found: &Identification, tested: &Tested) -> String {
     let mut summaries = summaries(tested);
     summaries.retain(|summary| found.is_measured(&summary.key));
-    power::sentences(&summaries)
+    rule::sentences(&summaries)
 }
 
 /// The table of the lines of rules, with what decided them.
@@ -245,7 +245,7 @@ fn lines(findings: &[Finding]) -> Table {
 
 fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> Vec<LineEvidenceRow> {
     let part = found.asked.part();
-    let row = |summary: power::KeySummary| {
+    let row = |summary: rule::KeySummary| {
         let last = evidence.iter().find(|refuting| refuting.change.key == summary.key);
         LineEvidenceRow {
             instruction: found.instruction.name.clone(),
@@ -260,7 +260,7 @@ fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> 
         }
     };
     // What a rule does not have, and nothing speaks against, is not worth a line.
-    let said = |summary: &power::KeySummary| {
+    let said = |summary: &rule::KeySummary| {
         let open = [Decision::Undecided, Decision::Partly, Decision::OpenInPair].contains(&summary.decision);
         found.is_measured(&summary.key) && (summary.value != "absent" || open)
     };

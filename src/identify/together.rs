@@ -2,12 +2,16 @@
 
 use toml::{Table, Value};
 
-use super::moves::{Move, ROUNDINGS, TARGETS, alike, change, floors, value};
-use crate::power::{Change, values::get};
+use super::moves::{Move, ROUNDINGS, TARGETS, alike, change, value};
+use crate::{
+    arithmetic::{Place, setting},
+    isa::Instruction,
+    rule::{Change, get},
+};
 
 /// Every change of several keys, except [`aligned_and_rounded`]; `reach` is the largest change of a number of bits.
-pub(super) fn all(rule: &Table, reach: i64) -> Vec<Move> {
-    [of_one_thing(rule, reach), late(rule), aligned(rule), flushed()].concat()
+pub(super) fn all(rule: &Table, instruction: &Instruction, reach: i64) -> Vec<Move> {
+    [of_one_thing(rule, reach), late(rule), aligned(rule, instruction), flushed()].concat()
 }
 
 /// Moves of several keys that say one thing together: the format and the rounding of a target, the bits and the rounding of an alignment; of
@@ -147,7 +151,7 @@ fn flushed() -> Vec<Move> {
 const UNSEEN: i64 = 40;
 
 /// Moves that align an exact sum, or the additions of a chain; with a floor, or with few bits.
-fn aligned(rule: &Table) -> Vec<Move> {
+fn aligned(rule: &Table, instruction: &Instruction) -> Vec<Move> {
     let step = rule.get("step").and_then(Value::as_str).unwrap_or_default();
     let chained =
         ["fma", "sequential"].contains(&step) && !["start", "join", "c"].iter().any(|key| rule.contains_key(*key));
@@ -162,7 +166,13 @@ fn aligned(rule: &Table) -> Vec<Move> {
         Some(Move(changes))
     };
     let widths = (8..=60).map(|bits| (bits, None));
-    let all = widths.chain(floors().map(|floor| (UNSEEN, Some(floor))));
+    let place = Place::of(instruction);
+    let absent = setting("alignment.floor").map_or_else(Vec::new, |floor| {
+        let near = floor.near_values(rule, &place, None).into_iter().map(|(to, _)| to);
+        near.chain(floor.searched_values(rule, &place, None)).collect()
+    });
+    let floors = absent.iter().filter_map(|to| to.as_ref()?.as_integer());
+    let all = widths.chain(floors.map(|floor| (UNSEEN, Some(floor))));
     all.flat_map(|(bits, floor)| ROUNDINGS.iter().map(move |rounding| (bits, floor, *rounding)))
         .filter_map(of)
         .collect()

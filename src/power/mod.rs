@@ -1,24 +1,32 @@
 //! Power of data: the one-step changes of a model's rules that they refute.
-//!
-//! Changes come from the table of the model language's keys ([`changes()`]). A changed rule is an ordinary model. Its outputs are
-//! compared with recorded ones, or with the outputs of the unchanged rule on the verification stream ([`RefutingData`]). If no
-//! operands can show a change, `proof` gives the reason. A key that single changes decide may be open in a pair of changes ([`ChangePair`]).
 
-mod changes;
-mod normal;
-mod pair;
-mod proof;
-mod rule;
-mod run;
-mod summary;
 pub mod tables;
-pub(crate) mod values;
 
-pub use changes::{Change, changes};
-pub use pair::ChangePair;
-pub(crate) use proof::{equal, proof};
-pub use proof::{equivalent, unobservable};
-pub use rule::Changed;
-pub(crate) use rule::RulePair;
-pub use run::{ChangeVerdict, Refutation, RefutingData, Tested, power};
-pub use summary::{Decision, JointValues, KeySummary, answer, decided, sentences, summaries};
+use crate::{
+    arithmetic::Model,
+    rule::{ChangeVerdict, Tested},
+};
+
+/// The answer for all rules in one sentence; `None` if no rule was tested.
+pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
+    let rules = match all.len() {
+        0 => return None,
+        1 => format!("a rule of {}", model.name),
+        count => format!("{count} rules of {}", model.name),
+    };
+    let refuted = all.iter().filter(|tested| tested.refuted.is_some()).count();
+    if refuted > 0 {
+        let some = if all.len() == 1 { String::new() } else { format!("{refuted} of ") };
+        return Some(format!("The data contradict {some}{rules}, version {}, as it stands.", model.version));
+    }
+    let single = || all.iter().flat_map(|tested| &tested.changes).filter(|(change, _)| !change.ranged);
+    let count = |wanted: fn(&ChangeVerdict) -> bool| single().filter(|(_, verdict)| wanted(verdict)).count();
+    Some(format!(
+        "The data refute {} of {} one-step changes of {rules}, version {}; {} survive, and {} cannot be observed.",
+        count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_))),
+        single().count(),
+        model.version,
+        count(|verdict| *verdict == ChangeVerdict::Survives),
+        count(|verdict| matches!(verdict, ChangeVerdict::CannotBeObserved(_))),
+    ))
+}

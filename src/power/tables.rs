@@ -1,9 +1,10 @@
 //! Tables and report of the power of data.
 
-use super::{ChangeVerdict, RefutingData, Tested, answer, summaries, summary::sentences};
+use super::answer;
 use crate::{
     arithmetic::Model,
     report::{Report, Table, Verdict},
+    rule::{ChangeVerdict, RefutingData, Tested, sentences, summaries},
 };
 
 crate::rows! {

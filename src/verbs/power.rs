@@ -11,8 +11,9 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     device::DeviceName,
-    power::{self, RefutingData},
+    power,
     report::Report,
+    rule::{self, RefutingData},
     verify::MOST_CASES,
 };
 
@@ -65,7 +66,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let sources = sources(arguments, &progress)?;
     progress.step(&format!("changing the rules of {}", model.name));
     let mut tested = Vec::new();
-    let outcome = power::power(&model, &sources, &mut tested, &mut |stage| progress.at(stage));
+    let outcome = rule::refute(&model, &sources, &mut tested, &mut |stage| progress.at(stage));
     report.seed = arguments.files.is_empty().then_some(arguments.seed.unwrap_or(0));
     power::tables::report(&model, &tested, &sources, report);
     outcome

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use tcnum::{
     arithmetic::{Model, of_target},
     isa::{self, targets},
-    power::{ChangeVerdict, RefutingData, power},
+    rule::{ChangeVerdict, RefutingData, refute},
     trace::Trace,
 };
 
@@ -100,7 +100,7 @@ fn recordings_refute_models_that_are_wrong_in_one_decision() {
         let (_, trace) =
             recordings(folder).into_iter().find(|(_, trace)| trace.instruction.name == instruction).expect("recorded");
         let mut tested = Vec::new();
-        power(&model(target), &[RefutingData::recorded(instruction, trace)], &mut tested, &mut |_| ()).unwrap();
+        refute(&model(target), &[RefutingData::recorded(instruction, trace)], &mut tested, &mut |_| ()).unwrap();
         let tested = tested.remove(0);
         assert_eq!(tested.refuted, None, "{instruction}");
         for key in decided {

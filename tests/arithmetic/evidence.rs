@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::machine::amount;
 use tcnum::{
-    arithmetic::{Evidence, EvidenceKind, EvidenceSource, KEYS, Model, shipped},
+    arithmetic::{Evidence, EvidenceKind, EvidenceSource, Model, settings, shipped},
     isa,
-    power::{ChangeVerdict, Changed, Decision, RefutingData, Tested, decided, power, sentences, summaries},
+    rule::{ChangeVerdict, Changed, Decision, RefutingData, Tested, decided, refute, sentences, summaries},
     trace::Trace,
 };
 
@@ -31,7 +31,7 @@ fn recorded(gpu: &str) -> Vec<RefutingData> {
 /// What data decide of the rules of a model that they are of.
 fn tested(model: &Model, sources: &[RefutingData]) -> Vec<Tested> {
     let mut all = Vec::new();
-    power(model, sources, &mut all, &mut |_| ()).unwrap();
+    refute(model, sources, &mut all, &mut |_| ()).unwrap();
     all
 }
 
@@ -211,13 +211,26 @@ fn what_cannot_be_observed_is_not_observed_by_the_stream() {
     }
 }
 
-/// A key that is added to the language gets near values, or this fails.
+/// A key that is added to the language gets near values, or a reason to have none.
 #[test]
-fn every_key_of_the_language_is_changed() {
-    let not_arithmetic = ["instructions", "evidence", "step", "node"];
-    for key in KEYS.iter().filter(|key| !not_arithmetic.contains(&key.name)) {
-        let changed = key.settings().any(|(_, setting)| setting.has_near_values());
-        assert!(changed, "{}", key.name);
+fn every_key_of_the_language_has_near_values() {
+    let without = [
+        ("instructions", "names no arithmetic"),
+        ("evidence", "names no arithmetic"),
+        ("step", "another step needs other keys"),
+        ("node", "its keys are changed"),
+        ("alignment", "its keys are changed"),
+        ("result", "its keys are changed"),
+        ("kind", "another kind needs other keys"),
+        ("products", "every k is summed once"),
+        ("pieces", "every pair is multiplied once"),
+        ("terms", "every node is a term once"),
+    ];
+    // A rule that flushes says so by result-subnormals; a target that does is rare, and only a search tries it.
+    let is_target = |path: &str| path.ends_with(".subnormals") || path.ends_with(".tininess");
+    for (path, setting) in settings().filter(|(path, _)| !is_target(path)) {
+        let is_exempt = without.iter().any(|(key, _)| *key == path);
+        assert_ne!(setting.has_near_values(), is_exempt, "{path}");
     }
 }
 

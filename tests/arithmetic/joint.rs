@@ -6,7 +6,7 @@ use tcnum::{
     arithmetic::{Evaluator, Model},
     inputs::stream,
     isa::{self, Instruction},
-    power::{Change, Changed, Decision, RefutingData, changes, equivalent, power, summaries, unobservable},
+    rule::{Change, Changed, Decision, RefutingData, changes, equivalent, refute, summaries, unobservable},
 };
 
 const BF16: &str = "mma.m16n8k8.f32.bf16.bf16.f32";
@@ -29,7 +29,7 @@ fn saturating() -> Model {
 /// The keys that `cases` cases of the stream decide; the pairs that agree with all of them.
 fn reported(model: &Model, i: &Instruction, cases: u64) -> (BTreeSet<String>, Vec<[(String, String); 2]>) {
     let mut tested = Vec::new();
-    power(model, &[RefutingData::stream(i, 1, cases)], &mut tested, &mut |_| ()).unwrap();
+    refute(model, &[RefutingData::stream(i, 1, cases)], &mut tested, &mut |_| ()).unwrap();
     let tested = tested.remove(0);
     let decided = |decision| matches!(decision, Decision::Decided | Decision::AsFarAsObservable);
     let keys = summaries(&tested).into_iter().filter(|summary| decided(summary.decision)).map(|summary| summary.key);

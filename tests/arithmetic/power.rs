@@ -8,7 +8,7 @@ use crate::{
     },
     machine::amount,
 };
-use tcnum::{inputs::Corners, isa, power::Change};
+use tcnum::{inputs::Corners, isa, rule::Change};
 
 /// The corners of an instruction that the changed model answers otherwise.
 fn caught(name: &str, change: &Change) -> Vec<String> {

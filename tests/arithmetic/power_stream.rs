@@ -8,7 +8,7 @@ use crate::{
 use tcnum::{
     inputs::stream,
     isa,
-    power::{ChangeVerdict, RefutingData, power},
+    rule::{ChangeVerdict, RefutingData, refute},
 };
 
 /// Dot-product-adds within which each change must be refuted.
@@ -27,7 +27,7 @@ fn left_open(instructions: &[&str], expected: &[(&str, &str)]) {
     for name in instructions.iter().step_by(amount(16, 1)) {
         let source = RefutingData::stream(&isa::find(name).unwrap(), 1, amount(LIMIT, OPEN) as u64);
         let mut tested = Vec::new();
-        power(&hopper(), &[source], &mut tested, &mut |_| ()).unwrap();
+        refute(&hopper(), &[source], &mut tested, &mut |_| ()).unwrap();
         let tested = tested.remove(0);
         assert_eq!(tested.refuted, None, "{name}");
         let mut open = Vec::new();

@@ -12,7 +12,7 @@ use tcnum::{
     arithmetic::Model,
     inputs::Corners,
     isa::{self, Case, Instruction},
-    power::{ChangeVerdict, RefutingData, power},
+    rule::{ChangeVerdict, RefutingData, refute},
     trace::Trace,
 };
 
@@ -128,7 +128,7 @@ fn every_recording_refutes_every_change_of_its_rule_that_is_not_known_to_stay_op
     let left_open = |(_, trace): &(PathBuf, Trace)| {
         let i = trace.instruction.clone();
         let mut tested = Vec::new();
-        power(&model, &[RefutingData::recorded(&i.name, trace.clone())], &mut tested, &mut |_| ()).unwrap();
+        refute(&model, &[RefutingData::recorded(&i.name, trace.clone())], &mut tested, &mut |_| ()).unwrap();
         let tested = tested.remove(0);
         assert!(
             tested.changes.iter().any(|(_, verdict)| matches!(verdict, ChangeVerdict::Refuted(_))),

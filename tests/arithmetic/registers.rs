@@ -2,7 +2,7 @@
 
 use proptest::{collection::vec, prelude::*};
 use tcnum::{
-    arithmetic::{KEYS, Model, Place},
+    arithmetic::{Model, Place, setting},
     format::find,
     inputs, isa,
 };
@@ -48,9 +48,8 @@ proptest! {
 
 /// Names of the near values of `result.format`, which is `format`.
 fn near(format: &str) -> Vec<String> {
-    let key = KEYS.iter().find(|key| key.name == "result").unwrap();
-    let (_, setting) = key.settings().find(|(path, _)| path == "result.format").unwrap();
     let place = Place::of(&isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap());
+    let setting = setting("result.format").unwrap();
     let near = setting.near_values(&toml::Table::new(), &place, Some(&format.into()));
     near.into_iter().map(|(to, _)| to.unwrap().as_str().unwrap().to_string()).collect()
 }

@@ -11,7 +11,7 @@ use tcnum::{
     arithmetic::{Evaluator, Model, shipped},
     inputs::{Corners, stream},
     isa::{self, Case, Instruction, Tiles},
-    power::{Change, Changed, changes, unobservable},
+    rule::{Change, Changed, changes, unobservable},
 };
 
 /// The changes of the rule for an instruction that are proved to be unobservable, with the rule as it is then.

@@ -13,7 +13,7 @@ use tcnum::{
     arithmetic::{CPosition, Model, Rule, Step, Wrap},
     format::{Format, Rounding},
     isa::{self, Instruction},
-    power::{ChangeVerdict, RefutingData, Tested, power},
+    rule::{ChangeVerdict, RefutingData, Tested, refute},
     trace::Trace,
 };
 
@@ -344,7 +344,7 @@ fn power_table(step: usize) -> String {
     for (i, runs) in instructions.filter(|(_, runs)| !runs.is_empty()).step_by(step) {
         let decided = |sources: &[RefutingData]| {
             let mut tested = Vec::new();
-            power(&model, sources, &mut tested, &mut |_| ()).unwrap();
+            refute(&model, sources, &mut tested, &mut |_| ()).unwrap();
             tested.remove(0)
         };
         let run = decided(&[RefutingData::stream(i, 0, FIRST_CASES)]);

@@ -6,7 +6,7 @@
 use tcnum::{
     arithmetic::{Evaluator, Model},
     isa::Instruction,
-    power::{Change, Changed, changes, unobservable},
+    rule::{Change, Changed, changes, unobservable},
 };
 use toml::Value;
 

@@ -13,7 +13,7 @@ use tcnum::{
     device::{self, DeviceName, cpu},
     inputs::{Corners, Sequence, stream},
     isa::{self, Case, Instruction, scalar},
-    power::{Changed, changes},
+    rule::{Changed, changes},
     trace::Trace,
     verify::compare,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tcnum::{
     arithmetic::Model,
     identify::{self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, tables::tested},
-    power::{Decision, summaries},
+    rule::{Decision, summaries},
 };
 
 use crate::{

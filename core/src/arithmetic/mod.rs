@@ -18,7 +18,7 @@ pub use evaluator::Evaluator;
 pub use language::{
     evidence::{Evidence, EvidenceKind, EvidenceSource, Grounds},
     file::Model,
-    keys::{KEYS, Key, NODE_KEYS, NodeKey, Rule, RuleKey, setting},
+    keys::{KEYS, Key, NODE_KEYS, NodeKey, Rule, RuleKey, feature_keys, setting, settings},
     node::NodeKind,
     rule::{
         Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Specials,

@@ -9,7 +9,8 @@ use crate::{
 impl Place {
     /// Place of a rule for `instruction`.
     pub fn of(instruction: &Instruction) -> Place {
-        Place { d: instruction.d, stored_k: instruction.stored_k(), nans: nans(instruction.d) }
+        let Instruction { d, scale, .. } = instruction;
+        Place { d, stored_k: instruction.stored_k(), has_scales: scale.is_some(), nans: nans(d) }
     }
 }
 

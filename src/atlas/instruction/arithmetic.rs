@@ -18,8 +18,8 @@ use crate::{
     document::{self, shown},
     features::FEATURES,
     isa::Instruction,
-    power::Changed,
     report::figure::inline,
+    rule::Changed,
 };
 
 /// The name of an arithmetic in links.
@@ -98,7 +98,7 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
                             None => "-",
                             Some(found) => {
                                 (found)
-                                @for kind in evidence(site, entry, own, feature.keys) { " " (kind) }
+                                @for kind in evidence(site, entry, own, &feature.keys()) { " " (kind) }
                             },
                         }
                     }
@@ -127,7 +127,7 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
 }
 
 /// The marks of evidence of an arithmetic's generations; one where all agree.
-fn evidence(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[&str]) -> Vec<Markup> {
+fn evidence(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[String]) -> Vec<Markup> {
     let kinds = own.generations.iter().filter_map(|number| entry.evidence(&site.generations[*number].model, keys));
     let mut kinds: Vec<_> = kinds.map(|(kind, _)| kind).collect();
     if kinds.iter().all(|kind| *kind == kinds[0]) {
@@ -154,7 +154,7 @@ fn witnesses(site: &Site, entry: &Entry, own: &Arithmetic, at: usize) -> Markup 
                             td.n { (i.d.decode(witness.d).decimal()) }
                         },
                     }
-                    td { @for words in sources(site, entry, own, cell.feature.keys) { div { (shown(&words)) } } }
+                    td { @for words in sources(site, entry, own, &cell.feature.keys()) { div { (shown(&words)) } } }
                 }
             }
         }
@@ -164,7 +164,7 @@ fn witnesses(site: &Site, entry: &Entry, own: &Arithmetic, at: usize) -> Markup 
 }
 
 /// The sources of a feature, each with its generations.
-fn sources(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[&str]) -> Vec<String> {
+fn sources(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[String]) -> Vec<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for number in &own.generations {
         let generation = &site.generations[*number];

@@ -334,9 +334,10 @@ impl fmt::Display for Grounds<'_> {
 impl Rule {
     /// Evidence for `keys` and an instruction: the weakest of the first key's and of other existing keys'.
     /// Without an instruction, the evidence for the rule as a whole.
-    pub fn grounds(&self, instruction: Option<&str>, keys: &[&str]) -> Grounds<'_> {
+    pub fn grounds(&self, instruction: Option<&str>, keys: &[impl AsRef<str>]) -> Grounds<'_> {
+        let keys = keys.iter().map(AsRef::as_ref);
         let has = |key: &str| known(key).is_some_and(|known| (known.present)(self));
-        let own = keys.iter().enumerate().filter(|(at, key)| *at == 0 || has(key)).flat_map(|(_, key)| self.paths(key));
+        let own = keys.enumerate().filter(|(at, key)| *at == 0 || has(key)).flat_map(|(_, key)| self.paths(key));
         let grounds = own.map(|key| {
             // A property without a key in a step follows from the step.
             let by_step = known(&key).is_some_and(|known| !known.variants.contains(&self.step));

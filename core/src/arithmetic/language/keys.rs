@@ -1,7 +1,7 @@
 //! Keys of a rule and of a node, a row each.
 //!
-//! A row has the field, the meaning, the allowed values, the steps with the key, its words for readers, its near
-//! values, and its effect on a draft. All code that reads, checks, prints, lowers, changes or compares rules uses these
+//! A row has the field, the meaning, the allowed values, the steps with the key, its setting (words, property, features,
+//! near values), and its effect on a draft. All code that reads, checks, prints, lowers, changes or compares rules uses these
 //! rows: a new key is a new row.
 
 use std::collections::BTreeMap;
@@ -15,16 +15,13 @@ use super::{
         alignment, at_least_one, exponent, group, lanes, late, nan_operands, nodes, normalised, parts, patterns, split,
         sum_format,
     },
-    lowering,
+    lowering, near,
     node::{Indices, NodeKind, NodeResult, Term},
     rule::{
         Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Specials,
         Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
     },
-    setting::{
-        self, EXPONENTS, Setting, WIDTHS, accumulators, counts, exponents, flag, groups, or_none, overflows, results,
-        roundings, says, sticky, subnormals, targets, widths, words,
-    },
+    setting::{EXPONENTS, Setting, WIDTHS, says},
     values::{code, optional_format},
 };
 use crate::format::Format;
@@ -76,10 +73,25 @@ impl<Table, Variant> Key<Table, Variant> {
     };
 
     /// Settings of the key and of the keys within, with their paths: `group`; `alignment.bits`.
-    pub fn settings(&self) -> impl Iterator<Item = (String, &Setting)> {
+    fn settings(&self) -> impl Iterator<Item = (String, &Setting)> {
         let within = self.within.iter().map(|(name, setting)| (format!("{}.{name}", self.name), setting));
         std::iter::once((self.name.to_string(), &self.own)).chain(within)
     }
+}
+
+/// Settings of all keys, with their paths in a rule or a node, in the order of the computation.
+/// Keys of nodes alone come last.
+pub fn settings() -> impl Iterator<Item = (String, &'static Setting)> {
+    let of_nodes = NODE_KEYS.iter().filter(|key| KEYS.iter().all(|other| other.name != key.name));
+    KEYS.iter().flat_map(Key::settings).chain(of_nodes.flat_map(Key::settings))
+}
+
+/// Paths of the keys that decide a feature of `docs/features.md`.
+/// The first always does, the others in rules that have them.
+pub fn feature_keys(feature: &str) -> Vec<String> {
+    let first = settings().filter(|(_, setting)| setting.decides.contains(&feature));
+    let others = settings().filter(|(_, setting)| setting.shapes.contains(&feature));
+    first.chain(others).map(|(path, _)| path).collect()
 }
 
 /// Setting at a path of a rule: `group`, `alignment.bits`, `node.even.alignment.bits`.
@@ -176,7 +188,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.unpack.is_some(),
         lower: |r, d| d.unpack = r.unpack,
-        own: says("format to which A and B are first converted").or("nothing").near(|s| or_none(s, words(s, &["f16", "bf16", "f32", "f64"]))),
+        own: says("format to which A and B are first converted").sets("conversion of operands").or("nothing").near(|s| near::or_none(s, near::words(s, &["f16", "bf16", "f32", "f64"]))).shapes(&["subnormal A, B"]),
     }
     #[serde(default, deserialize_with = "optional_format")]
     unpack_c: Option<&'static Format> = "unpack-c" {
@@ -185,7 +197,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.unpack_c.is_some(),
         lower: |r, d| d.unpack_c = r.unpack_c,
-        own: says("format to which C is first converted").or("nothing").near(|s| or_none(s, words(s, &["f32", "f64"]))),
+        own: says("format to which C is first converted").sets("conversion of c").or("nothing").near(|s| near::or_none(s, near::words(s, &["f32", "f64"]))).shapes(&["subnormal C"]),
     }
     #[serde(default)]
     operand_subnormals: Subnormals = "operand-subnormals" {
@@ -194,7 +206,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.operand_subnormals != Subnormals::Keep,
         lower: |r, d| d.operand_subnormals = r.operand_subnormals,
-        own: says("treatment of subnormal operands").usual("keep").near(subnormals),
+        own: says("treatment of subnormal operands").sets("subnormal operands").usual("keep").near(near::subnormals).joint().general().decides(&["subnormal A, B", "subnormal C"]),
     }
     c_subnormals: Option<Subnormals> = "c-subnormals" {
         meaning: "treatment of a subnormal c; absent: like operand-subnormals",
@@ -202,7 +214,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.c_subnormals.is_some(),
         lower: |r, d| d.c_subnormals = r.c_subnormals,
-        own: says("treatment of a subnormal c").or("like A and B").near(setting::c_subnormals),
+        own: says("treatment of a subnormal c").sets("subnormal c").or("like A and B").near(near::c_subnormals).joint().general().shapes(&["subnormal C"]),
     }
     #[serde(default)]
     specials: Specials = "specials" {
@@ -211,7 +223,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.specials != Specials::Steps,
         lower: |r, d| d.specials = r.specials,
-        own: says("origin of infinities and NaNs").usual("steps").near(|s| words(s, &["steps", "operands"])).rare(),
+        own: says("origin of infinities and NaNs").sets("origin of infinities and NaNs").usual("steps").near(|s| near::words(s, &["steps", "operands"])).joint().general().shapes(&["infinities"]),
     }
     #[serde(default)]
     zero_terms: ZeroTerms = "zero-terms" {
@@ -220,7 +232,7 @@ KEYS: RuleKey {
         variants: COUNTING,
         present: |r| r.zero_terms != ZeroTerms::Ignored,
         lower: |r, d| d.zero_terms = r.zero_terms,
-        own: says("zero terms that count in the largest exponent").usual("ignored").near(|s| words(s, &["ignored", "products", "all"])),
+        own: says("zero terms that count in the largest exponent").sets("zero terms").usual("ignored").near(|s| near::words(s, &["ignored", "products", "all"])).joint(),
     }
     #[serde(default)]
     result_subnormals: Subnormals = "result-subnormals" {
@@ -229,7 +241,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.result_subnormals != Subnormals::Keep,
         lower: |r, d| d.result_subnormals = r.result_subnormals,
-        own: says("treatment of subnormal results").usual("keep").near(subnormals).rare(),
+        own: says("treatment of subnormal results").sets("subnormal results").usual("keep").near(near::subnormals).joint().general().decides(&["subnormal D"]),
     }
     #[serde(default)]
     result_tininess: ResultTininess = "result-tininess" {
@@ -238,7 +250,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.result_tininess != ResultTininess::After,
         lower: |r, d| d.result_tininess = r.result_tininess,
-        own: says("definition of a subnormal result").usual("after").near(setting::tininess).rare(),
+        own: says("definition of a subnormal result").sets("subnormal results").usual("after").near(near::tininess).general(),
     }
     split: Option<Split> = "split" {
         meaning: "cut of the significands of A and B into pieces; the product of two pieces is a term with the exponent of the whole product; absent: no cut",
@@ -247,7 +259,7 @@ KEYS: RuleKey {
         present: |r| r.split.is_some(),
         check: split,
         lower: |r, d| d.split = r.split.clone(),
-        own: says("cut of significands into pieces").near(|s| or_none(s, Vec::new())),
+        own: says("cut of significands into pieces").sets("cut of significands").near(|s| near::or_none(s, Vec::new())).shapes(&["products"]),
     }
     parts: Option<Parts> = "parts" {
         meaning: "split of k (in sparse forms, of the stored elements) by remainder, before grouping; absent: no split",
@@ -256,7 +268,7 @@ KEYS: RuleKey {
         present: |r| r.parts.is_some(),
         check: parts,
         lower: lowering::parts,
-        own: says("split of k before grouping").near(setting::parts),
+        own: says("split of k before grouping").sets("shape of the sum").near(near::parts).shapes(&["order"]),
     }
     group: Option<usize> = "group" {
         meaning: "number of consecutive k of a part that one step sums; absent: all",
@@ -265,7 +277,7 @@ KEYS: RuleKey {
         present: |r| r.group.is_some(),
         check: group,
         lower: lowering::group,
-        own: says("number of products that one step sums").or("all").near(groups),
+        own: says("number of products that one step sums").sets("number of products in a step").or("all").near(near::groups).decides(&["order"]),
     }
     #[serde(default)]
     step: Step = "step" {
@@ -273,7 +285,7 @@ KEYS: RuleKey {
         values: "fused, exact, fma, sequential, pairwise, integer or tree",
         variants: ALL,
         lower: lowering::step,
-        own: says("sum of a group").or("tree"),
+        own: says("sum of a group").sets("shape of the sum").or("tree").joint().decides(&["carry bits", "position"]),
     }
     #[serde(default, rename = "node")]
     nodes: BTreeMap<String, Node> = "node" {
@@ -283,7 +295,7 @@ KEYS: RuleKey {
         required: true,
         present: |r| !r.nodes.is_empty(),
         lower: lowering::node,
-        own: says("the steps of the sum"),
+        own: says("the steps of the sum").sets("shape of the sum").shapes(&["order"]),
     }
     product: Option<Rounded> = "product" {
         meaning: "target to which each product is rounded; absent: it is exact",
@@ -292,13 +304,13 @@ KEYS: RuleKey {
         present: |r| r.product.is_some(),
         check: |r| sum_format("product", r.product),
         lower: |r, d| d.each(|n| n.product = r.product),
-        own: says("target to which each product is rounded").near(|s| targets(s, &["f16", "bf16", "f32"])),
+        own: says("target to which each product is rounded").sets("format of products").near(|s| near::targets(s, &["f16", "bf16", "f32"])).decides(&["products", "product range"]),
         within: &[
-            ("format", says("format to which each product is rounded").near(results)),
-            ("rounding", says("rounding of each product").near(roundings)),
-            ("overflow", says("overflow of a product").usual("standard").near(overflows).rare()),
-            ("subnormals", says("treatment of a subnormal product").rare()),
-            ("tininess", says("definition of a subnormal product").rare()),
+            ("format", says("format to which each product is rounded").near(near::results).searched(near::all_results)),
+            ("rounding", says("rounding of each product").sets("rounding of products").near(near::roundings)),
+            ("overflow", says("overflow of a product").usual("standard").near(near::overflows)),
+            ("subnormals", says("treatment of a subnormal product").searched(near::flushes)),
+            ("tininess", says("definition of a subnormal product").searched(|s| near::target_tininess(s, "product"))),
         ],
     }
     product_limit: Option<i32> = "product-limit" {
@@ -308,7 +320,7 @@ KEYS: RuleKey {
         present: |r| r.product_limit.is_some(),
         check: |r| exponent("product-limit", r.product_limit),
         lower: |r, d| d.each(|n| n.product_limit = r.product_limit),
-        own: says("exponent from which on products are infinite").ranged(EXPONENTS, exponents).rare(),
+        own: says("exponent from which on products are infinite").sets("limit of products").ranged(EXPONENTS, near::exponents).shapes(&["product range"]).searched(near::limits),
     }
     normalised: Option<bool> = "normalised" {
         meaning: "true: a product's exponent is its leading bit's; false or absent: it is the sum of the operands' exponents",
@@ -317,7 +329,7 @@ KEYS: RuleKey {
         present: |r| r.normalised.is_some(),
         check: |r| normalised(r.normalised, r.scale_sums),
         lower: |r, d| d.each(|n| n.normalised = r.normalised == Some(true)),
-        own: says("exponent of a product taken from its leading bit").or("false").near(flag),
+        own: says("exponent of a product taken from its leading bit").sets("normalisation of products").or("false").near(near::flag).joint().decides(&["normalisation"]).shapes(&["monotonicity"]),
     }
     scale_sums: Option<usize> = "scale-sums" {
         meaning: "number of consecutive products of block-scaled forms that are added exactly; their sum times the scales is one term with the exponent of the scales; absent: each product is scaled",
@@ -326,7 +338,7 @@ KEYS: RuleKey {
         present: |r| r.scale_sums.is_some(),
         check: |r| at_least_one("scale-sums", r.scale_sums),
         lower: |r, d| d.each(|n| n.scale_sums = r.scale_sums),
-        own: says("number of products added before they are scaled").near(counts),
+        own: says("number of products added before they are scaled").sets("sums before scaling").near(near::counts).shapes(&["order"]).searched(near::sums_of_blocks),
     }
     alignment: Option<Alignment> = "alignment" {
         meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all)",
@@ -336,13 +348,13 @@ KEYS: RuleKey {
         present: |r| r.alignment.is_some(),
         check: |r| alignment(r.alignment),
         lower: |r, d| d.each(|n| n.alignment = r.alignment),
-        own: says("alignment of the terms"),
+        own: says("alignment of the terms").sets("alignment").searched(near::alignments),
         within: &[
-            ("bits", says("fraction bits kept by the alignment").ranged(WIDTHS, widths)),
-            ("rounding", says("rounding of the bits dropped by the alignment").near(roundings)),
-            ("floor", says("floor: the smallest exponent that terms are aligned to").ranged(EXPONENTS, exponents).rare()),
-            ("sticky", says("sticky bit of the alignment").near(sticky)),
-            ("reach", says("dropped bits that can set the sticky bit").or("all").near(setting::reach)),
+            ("bits", says("fraction bits kept by the alignment").sets("width").ranged(WIDTHS, near::widths).decides(&["alignment", "alignment of c", "extra bits", "monotonicity"])),
+            ("rounding", says("rounding of the bits dropped by the alignment").sets("rounding of the alignment").near(near::roundings).shapes(&["alignment", "alignment of c", "monotonicity"])),
+            ("floor", says("floor: the smallest exponent that terms are aligned to").sets("floor").ranged(EXPONENTS, near::exponents).decides(&["floor"]).searched(near::floors)),
+            ("sticky", says("sticky bit of the alignment").sets("stickiness").near(near::sticky)),
+            ("reach", says("dropped bits that can set the sticky bit").sets("reach of the sticky bit").or("all").near(near::reach)),
         ],
     }
     lanes: Option<Lanes> = "lanes" {
@@ -352,11 +364,11 @@ KEYS: RuleKey {
         present: |r| r.lanes.is_some(),
         check: lanes,
         lower: lowering::lanes,
-        own: says("positions with separate sums").near(setting::lanes),
+        own: says("positions with separate sums").sets("lanes").near(near::lanes).shapes(&["order"]),
         within: &[
-            ("period", says("number of separate sums of positions").near(counts)),
-            ("bits", says("fraction bits kept where the sums of positions are joined").ranged(WIDTHS, widths)),
-            ("rounding", says("rounding where the sums of positions are joined").near(roundings)),
+            ("period", says("number of separate sums of positions").near(near::counts)),
+            ("bits", says("fraction bits kept where the sums of positions are joined").ranged(WIDTHS, near::widths)),
+            ("rounding", says("rounding where the sums of positions are joined").near(near::roundings)),
         ],
     }
     late: Option<Late> = "late" {
@@ -366,13 +378,13 @@ KEYS: RuleKey {
         present: |r| r.late.is_some(),
         check: late,
         lower: lowering::late,
-        own: says("separate alignment of c with the sum of the products").near(setting::late),
+        own: says("separate alignment of c with the sum of the products").sets("alignment of c").near(near::late).shapes(&["order", "c", "alignment of c", "floor", "monotonicity"]).searched(near::usual_late),
         within: &[
-            ("sum-bits", says("fraction bits kept of the sum of the products in the addition of c").ranged(WIDTHS, widths)),
-            ("c-bits", says("fraction bits kept of c in the addition to the sum of the products").ranged(WIDTHS, widths)),
-            ("rounding", says("rounding of the bits dropped in the addition of c").near(roundings)),
-            ("drop", says("distance below the sum of the products from which on c is ignored").ranged(EXPONENTS, exponents).rare()),
-            ("floor", says("floor of the alignment of c and the sum of the products").ranged(EXPONENTS, exponents).rare()),
+            ("sum-bits", says("fraction bits kept of the sum of the products in the addition of c").ranged(WIDTHS, near::widths)),
+            ("c-bits", says("fraction bits kept of c in the addition to the sum of the products").ranged(WIDTHS, near::widths)),
+            ("rounding", says("rounding of the bits dropped in the addition of c").near(near::roundings)),
+            ("drop", says("distance below the sum of the products from which on c is ignored").ranged(EXPONENTS, near::exponents).searched(near::drops)),
+            ("floor", says("floor of the alignment of c and the sum of the products").ranged(EXPONENTS, near::exponents).searched(near::floors)),
         ],
     }
     zero: Option<ZeroSign> = "zero" {
@@ -381,7 +393,7 @@ KEYS: RuleKey {
         variants: ONCE,
         present: |r| r.zero.is_some(),
         lower: |r, d| d.each(|n| n.zero = r.zero.unwrap_or_default()),
-        own: says("sign of a zero sum").usual("positive").near(|s| words(s, &["positive", "negative", "ieee", "exact-positive"])).rare(),
+        own: says("sign of a zero sum").sets("sign of zero").usual("positive").near(|s| near::words(s, &["positive", "negative", "ieee", "exact-positive"])).joint().decides(&["zero"]),
     }
     #[serde(default)]
     start: Start = "start" {
@@ -390,7 +402,7 @@ KEYS: RuleKey {
         variants: CHAINS,
         present: |r| r.start != Start::C,
         lower: lowering::start,
-        own: says("start of a sum").usual("c").near(|s| words(s, &["c", "product"])),
+        own: says("start of a sum").sets("start of the sum").usual("c").near(|s| near::words(s, &["c", "product"])).joint(),
     }
     #[serde(default)]
     join: Join = "join" {
@@ -399,7 +411,7 @@ KEYS: RuleKey {
         variants: GROUPED,
         present: |r| r.join != Join::Chain,
         lower: lowering::join,
-        own: says("join of the sums of groups").usual("chain").near(|s| words(s, &["chain", "add"])),
+        own: says("join of the sums of groups").sets("shape of the sum").usual("chain").near(|s| near::words(s, &["chain", "add"])).joint().shapes(&["order"]),
     }
     #[serde(default)]
     c: CPosition = "c" {
@@ -408,7 +420,7 @@ KEYS: RuleKey {
         variants: GROUPED,
         present: |r| r.c != CPosition::First,
         lower: lowering::c,
-        own: says("where c enters").usual("first").near(|s| words(s, &["first", "last"])),
+        own: says("where c enters").sets("place of c").usual("first").near(|s| near::words(s, &["first", "last"])).joint().decides(&["c"]).shapes(&["order"]),
     }
     result: Option<Rounded> = "result" {
         meaning: "target to which a step rounds its sum",
@@ -418,13 +430,13 @@ KEYS: RuleKey {
         present: |r| r.result.is_some(),
         check: |r| sum_format("result", r.result),
         lower: lowering::result,
-        own: says("target to which a step rounds its sum"),
+        own: says("target to which a step rounds its sum").sets("format of sums").searched(near::unrounded),
         within: &[
-            ("format", says("format to which a step rounds its sum").near(results)),
-            ("rounding", says("rounding of a step's sum").near(roundings)),
-            ("overflow", says("overflow of a sum").usual("standard").near(overflows).rare()),
-            ("subnormals", says("treatment of a subnormal sum").rare()),
-            ("tininess", says("definition of a subnormal sum").rare()),
+            ("format", says("format to which a step rounds its sum").near(near::results).decides(&["accumulator"]).shapes(&["extra bits"]).searched(near::all_results)),
+            ("rounding", says("rounding of a step's sum").sets("rounding of sums").near(near::roundings).decides(&["sums", "result"])),
+            ("overflow", says("overflow of a sum").usual("standard").near(near::overflows).decides(&["overflow"])),
+            ("subnormals", says("treatment of a subnormal sum").searched(near::flushes)),
+            ("tininess", says("definition of a subnormal sum").searched(|s| near::target_tininess(s, "result"))),
         ],
     }
     between: Option<Rounded> = "between" {
@@ -434,13 +446,13 @@ KEYS: RuleKey {
         present: |r| r.between.is_some(),
         check: |r| sum_format("between", r.between),
         lower: lowering::between,
-        own: says("target to which a sum is rounded where another step continues").near(|s| targets(s, &["f16", "f32", "e8m13"])),
+        own: says("target to which a sum is rounded where another step continues").sets("rounding between steps").near(|s| near::targets(s, &["f16", "f32", "e8m13"])).joint().shapes(&["sums", "accumulator"]).searched(near::between),
         within: &[
-            ("format", says("format of a sum where another step continues").near(results)),
-            ("rounding", says("rounding of a sum where another step continues").near(roundings)),
-            ("overflow", says("overflow of a sum where another step continues").usual("standard").near(overflows).rare()),
-            ("subnormals", says("treatment of a subnormal sum where another step continues").rare()),
-            ("tininess", says("definition of a subnormal sum where another step continues").rare()),
+            ("format", says("format of a sum where another step continues").near(near::results).searched(near::all_results)),
+            ("rounding", says("rounding of a sum where another step continues").near(near::roundings)),
+            ("overflow", says("overflow of a sum where another step continues").usual("standard").near(near::overflows)),
+            ("subnormals", says("treatment of a subnormal sum where another step continues").searched(near::flushes)),
+            ("tininess", says("definition of a subnormal sum where another step continues").searched(|s| near::target_tininess(s, "between"))),
         ],
     }
     addition: Option<Rounded> = "addition" {
@@ -450,13 +462,13 @@ KEYS: RuleKey {
         present: |r| r.addition.is_some(),
         check: |r| sum_format("addition", r.addition),
         lower: lowering::addition,
-        own: says("target to which ordinary additions round").near(|s| targets(s, &[])),
+        own: says("target to which ordinary additions round").sets("rounding of additions").near(|s| near::targets(s, &[])).joint().searched(|s| near::new_targets(s, &["f16", "f32", "f64"])),
         within: &[
-            ("format", says("format to which ordinary additions round").near(results)),
-            ("rounding", says("rounding of ordinary additions").near(roundings)),
-            ("overflow", says("overflow of an ordinary addition").usual("standard").near(overflows).rare()),
-            ("subnormals", says("treatment of a subnormal result of an ordinary addition").rare()),
-            ("tininess", says("definition of a subnormal result of an ordinary addition").rare()),
+            ("format", says("format to which ordinary additions round").near(near::results).searched(near::all_results)),
+            ("rounding", says("rounding of ordinary additions").near(near::roundings)),
+            ("overflow", says("overflow of an ordinary addition").usual("standard").near(near::overflows)),
+            ("subnormals", says("treatment of a subnormal result of an ordinary addition").searched(near::flushes)),
+            ("tininess", says("definition of a subnormal result of an ordinary addition").searched(|s| near::target_tininess(s, "addition"))),
         ],
     }
     output: Option<Conversion> = "output" {
@@ -465,10 +477,10 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.output.is_some(),
         lower: |r, d| d.output = r.output,
-        own: says("conversion of the last value to D").near(|_| Vec::new()).rare(),
+        own: says("conversion of the last value to D").sets("conversion to D").near(|_| Vec::new()).joint().shapes(&["result", "overflow"]).searched(near::conversions),
         within: &[
-            ("rounding", says("rounding of the last value to D").near(roundings)),
-            ("overflow", says("overflow of the last value in D").usual("standard").near(overflows).rare()),
+            ("rounding", says("rounding of the last value to D").near(near::roundings)),
+            ("overflow", says("overflow of the last value in D").usual("standard").near(near::overflows)),
         ],
     }
     wrap: Option<Wrap> = "wrap" {
@@ -478,7 +490,7 @@ KEYS: RuleKey {
         required: true,
         present: |r| r.wrap.is_some(),
         lower: lowering::wrap,
-        own: says("treatment of an integer sum beyond the range of D").near(|s| words(s, &["wrap", "saturate"])),
+        own: says("treatment of an integer sum beyond the range of D").sets("overflow of integers").near(|s| near::words(s, &["wrap", "saturate"])),
     }
     accumulator: Option<u32> = "accumulator" {
         meaning: "bits of the range into which integer sums are brought; absent: the bits of D",
@@ -487,7 +499,7 @@ KEYS: RuleKey {
         present: |r| r.accumulator.is_some(),
         check: |r| at_least_one("accumulator", r.accumulator.map(|bits| bits as usize)),
         lower: lowering::accumulator,
-        own: says("bits of the accumulator of an integer sum").near(accumulators),
+        own: says("bits of the accumulator of an integer sum").sets("bits of the accumulator").near(near::accumulators),
     }
     nan_operands: Option<Vec<NanOperand>> = "nan-operands" {
         meaning: "order in which NaN operands of a step become the result, made quiet, with the leading bits of the payload (product by product in a fused or exact step); absent: every NaN result is nan",
@@ -496,7 +508,7 @@ KEYS: RuleKey {
         present: |r| r.nan_operands.is_some(),
         check: nan_operands,
         lower: |r, d| d.each(|n| n.nan_operands = r.nan_operands.clone().unwrap_or_default()),
-        own: says("operand whose NaN becomes the result").near(setting::nan_operands).rare(),
+        own: says("operand whose NaN becomes the result").sets("NaN").near(near::nan_operands).shapes(&["NaN"]).searched(near::nan_orders),
     }
     #[serde(default, deserialize_with = "code")]
     nan: Option<u64> = "nan" {
@@ -506,7 +518,7 @@ KEYS: RuleKey {
         required: true,
         present: |r| r.nan.is_some(),
         lower: |r, d| d.nan = r.nan,
-        own: says("the code of NaN").near(setting::nan).rare(),
+        own: says("the code of NaN").sets("NaN").near(near::nan).decides(&["infinities", "NaN"]),
     }
 }
 }
@@ -523,7 +535,7 @@ NODE_KEYS: NodeKey {
         required: true,
         check: nodes::kind,
         lower: lowering::nodes::kind,
-        own: says("kind of sum of the step"),
+        own: says("kind of sum of the step").sets("shape of the sum"),
     }
     products: Option<Indices> = "products" {
         meaning: "stored k of its products, in the order of the sum; absent: none. Every k is named once among all nodes",
@@ -531,7 +543,7 @@ NODE_KEYS: NodeKey {
         variants: NODES,
         present: |n| n.products.is_some(),
         lower: lowering::nodes::products,
-        own: says("the k that the step sums"),
+        own: says("the k that the step sums").sets("shape of the sum"),
     }
     pieces: Option<Vec<(usize, usize)>> = "pieces" {
         meaning: "pairs of pieces of a and b that are multiplied, in a rule with split; absent: all pairs. No pair is named twice for a k; a pair that no node names is not multiplied",
@@ -539,7 +551,7 @@ NODE_KEYS: NodeKey {
         variants: NODES,
         present: |n| n.pieces.is_some(),
         lower: lowering::nodes::pieces,
-        own: says("pieces that the step multiplies"),
+        own: says("pieces that the step multiplies").sets("cut of significands"),
     }
     #[serde(default)]
     terms: Vec<Term> = "terms" {
@@ -549,7 +561,7 @@ NODE_KEYS: NodeKey {
         present: |n| !n.terms.is_empty(),
         check: nodes::terms,
         lower: lowering::nodes::terms,
-        own: says("other terms of the step"),
+        own: says("other terms of the step").sets("shape of the sum").searched(near::widths_of_terms),
     }
     start: Option<String> = "start" {
         meaning: "start of the chain; product: its first product; absent: +0",
@@ -624,4 +636,18 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().nan_operands = n.nan_operands.clone(),
     }
 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_key_decides_a_feature_that_keys_name() {
+        let all: Vec<(String, &Setting)> = settings().collect();
+        for feature in all.iter().flat_map(|(_, setting)| setting.decides.iter().chain(setting.shapes)) {
+            let deciding = all.iter().filter(|(_, setting)| setting.decides.contains(feature));
+            assert_eq!(deciding.count(), 1, "{feature}");
+        }
+    }
 }

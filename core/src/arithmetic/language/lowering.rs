@@ -88,8 +88,7 @@ pub(super) fn lanes(rule: &Rule, draft: &mut Draft) {
             })
             .collect();
         node.terms.splice(0..0, sums);
-        node.alignment =
-            Some(Alignment { bits: lanes.bits, rounding: lanes.rounding, floor: None, sticky: false, reach: None });
+        node.alignment = Some(Alignment::new(lanes.bits, lanes.rounding));
         draft.push(node);
     }
 }
@@ -105,8 +104,7 @@ pub(super) fn late(rule: &Rule, draft: &mut Draft) {
             let part = DraftNode { terms: mem::take(&mut node.terms), ..part };
             node.terms = vec![DraftTerm { bits: Some(late.sum_bits), ..draft.push(part).into() }, c];
             let bits = late.sum_bits.max(late.c_bits);
-            node.alignment =
-                Some(Alignment { bits, rounding: late.rounding, floor: late.floor, sticky: false, reach: None });
+            node.alignment = Some(Alignment { floor: late.floor, ..Alignment::new(bits, late.rounding) });
         }
         draft.push(node);
     }

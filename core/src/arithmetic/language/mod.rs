@@ -10,6 +10,7 @@ pub(super) mod file;
 pub(super) mod keys;
 mod limits;
 mod lowering;
+mod near;
 pub(super) mod node;
 pub(super) mod rule;
 pub(super) mod setting;

@@ -208,6 +208,11 @@ pub struct Alignment {
 }
 
 impl Alignment {
+    /// Alignment without a floor and a sticky bit.
+    pub fn new(bits: i32, rounding: Rounding) -> Alignment {
+        Alignment { bits, rounding, floor: None, sticky: false, reach: None }
+    }
+
     /// Sign of the sticky part of a non-zero sum: positive if truncated by RD, negative if by RU.
     pub(crate) fn rest_is_negative(self, negative: bool) -> bool {
         match self.rounding {

@@ -1,30 +1,54 @@
-//! Settings of keys: their words for readers, and near values.
+//! Settings of keys: what is known of a key beyond its type.
 
 use std::ops::RangeInclusive;
 
 use toml::{Table, Value};
 
-use super::limits::holds_sums;
-use crate::format::{self, Format};
+use super::near::numbers;
+use crate::format::Format;
 
 /// Setting of a key of a rule, or of a key within its table.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     words: &'static str,
+    property: Option<&'static str>,
     absent: Option<&'static str>,
     /// True if the words for its absence are the value meant then.
     usual: bool,
-    rare: bool,
+    joint: bool,
+    general: bool,
     near: Option<fn(&Site) -> Values>,
     range: Option<fn(i64) -> RangeInclusive<i64>>,
+    searched: Option<fn(&Site) -> Values>,
+    /// Features that it decides, whether a rule has it or not.
+    pub(super) decides: &'static [&'static str],
+    /// Features that it decides too in rules that have it.
+    pub(super) shapes: &'static [&'static str],
 }
 
 /// Setting with the name `words`, without near values.
 pub(super) const fn says(words: &'static str) -> Setting {
-    Setting { words, absent: None, usual: false, rare: false, near: None, range: None }
+    Setting {
+        words,
+        property: None,
+        absent: None,
+        usual: false,
+        joint: false,
+        general: false,
+        near: None,
+        range: None,
+        searched: None,
+        decides: &[],
+        shapes: &[],
+    }
 }
 
 impl Setting {
+    /// Sets the property of the arithmetic that it belongs to, in the words of engineers.
+    pub(super) const fn sets(self, property: &'static str) -> Setting {
+        Setting { property: Some(property), ..self }
+    }
+
     /// Sets the words for its absence.
     pub(super) const fn or(self, absent: &'static str) -> Setting {
         Setting { absent: Some(absent), ..self }
@@ -45,14 +69,39 @@ impl Setting {
         Setting { range: Some(range), near: Some(near), ..self }
     }
 
-    /// Marks a setting that decides special operands, or few others.
-    pub(super) const fn rare(self) -> Setting {
-        Setting { rare: true, ..self }
+    /// Sets values that only a search tries.
+    pub(super) const fn searched(self, searched: fn(&Site) -> Values) -> Setting {
+        Setting { searched: Some(searched), ..self }
+    }
+
+    /// Marks a setting whose changes may show only together with another change.
+    pub(super) const fn joint(self) -> Setting {
+        Setting { joint: true, ..self }
+    }
+
+    /// Marks a setting of operands and results that means the same in every sum.
+    pub(super) const fn general(self) -> Setting {
+        Setting { general: true, ..self }
+    }
+
+    /// Sets the features that it decides.
+    pub(super) const fn decides(self, features: &'static [&'static str]) -> Setting {
+        Setting { decides: features, ..self }
+    }
+
+    /// Sets the features that it decides too in rules that have it.
+    pub(super) const fn shapes(self, features: &'static [&'static str]) -> Setting {
+        Setting { shapes: features, ..self }
     }
 
     /// Name in a few words.
     pub fn words(&self) -> &'static str {
         self.words
+    }
+
+    /// Property of the arithmetic that it belongs to; `None` within a table for the table's property.
+    pub fn property(&self) -> Option<&'static str> {
+        self.property
     }
 
     /// Meaning of its absence, if that is not "none".
@@ -65,9 +114,14 @@ impl Setting {
         self.absent.filter(|_| self.usual).map(Value::from)
     }
 
-    /// True if it decides results of special operands, or few other results.
-    pub fn is_rare(&self) -> bool {
-        self.rare
+    /// True if its changes may show only together with another change.
+    pub fn is_joint(&self) -> bool {
+        self.joint
+    }
+
+    /// True if it means the same in every sum.
+    pub fn is_general(&self) -> bool {
+        self.general
     }
 
     /// True if its values have near ones.
@@ -84,6 +138,14 @@ impl Setting {
         far.retain(|to| to.as_ref() != value && !near.contains(to));
         near.into_iter().map(|to| (to, false)).chain(far.into_iter().map(|to| (to, true))).collect()
     }
+
+    /// Values that a search for an unknown rule tries, beyond near ones.
+    pub fn searched_values(&self, table: &Table, place: &Place, value: Option<&Value>) -> Vec<Option<Value>> {
+        let mut all = self.searched.map_or_else(Vec::new, |searched| searched(&Site { table, place, value }));
+        let near = self.near_values(table, place, value);
+        all.retain(|to| near.iter().all(|(known, _)| known != to));
+        all
+    }
 }
 
 /// Properties of a rule's instruction on which near values depend.
@@ -93,6 +155,8 @@ pub struct Place {
     pub(in super::super) d: &'static Format,
     /// Number of stored k.
     pub(in super::super) stored_k: usize,
+    /// True if blocks of its operands have scales.
+    pub(in super::super) has_scales: bool,
     /// Some NaN codes of D.
     pub(in super::super) nans: Vec<String>,
 }
@@ -101,11 +165,11 @@ pub struct Place {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site<'a> {
     /// The rule, or the node.
-    table: &'a Table,
+    pub(super) table: &'a Table,
     /// The instruction.
-    place: &'a Place,
+    pub(super) place: &'a Place,
     /// The value, also if it is the one meant by the key's absence; `None` without one.
-    value: Option<&'a Value>,
+    pub(super) value: Option<&'a Value>,
 }
 
 /// Other values; `None` is the absence of the key.
@@ -117,186 +181,26 @@ pub(super) const WIDTHS: fn(i64) -> RangeInclusive<i64> = |_| 0..=60;
 pub(super) const EXPONENTS: fn(i64) -> RangeInclusive<i64> = |now| now - 24..=now + 24;
 
 impl Site<'_> {
-    fn word(&self) -> Option<&str> {
+    pub(super) fn word(&self) -> Option<&str> {
         self.value.and_then(Value::as_str)
     }
 
-    fn number(&self) -> Option<i64> {
+    pub(super) fn number(&self) -> Option<i64> {
         self.value.and_then(Value::as_integer)
     }
 
     /// Value at a key of a table of the rule.
-    fn beside(&self, table: &str, key: &str) -> Option<&Value> {
+    pub(super) fn beside(&self, table: &str, key: &str) -> Option<&Value> {
         self.table.get(table)?.get(key)
     }
-}
 
-fn text(word: &str) -> Option<Value> {
-    Some(word.into())
-}
-
-fn numbers(numbers: impl IntoIterator<Item = i64>) -> Values {
-    numbers.into_iter().map(|number| Some(Value::Integer(number))).collect()
-}
-
-fn parsed(text: &str) -> Option<Value> {
-    format!("value = {text}").parse::<Table>().ok()?.remove("value")
-}
-
-/// Other words of a list.
-pub(super) fn words(site: &Site, words: &[&str]) -> Values {
-    words.iter().filter(|word| Some(**word) != site.word()).map(|word| text(word)).collect()
-}
-
-pub(super) fn subnormals(site: &Site) -> Values {
-    words(site, &["keep", "signed-zero", "positive-zero"])
-}
-
-pub(super) fn roundings(site: &Site) -> Values {
-    words(site, &["RNE", "RNA", "RZ", "RU", "RD", "RO"])
-}
-
-pub(super) fn overflows(site: &Site) -> Values {
-    words(site, &["standard", "infinity", "nan", "saturate", "saturate-finite"])
-}
-
-/// Formats that sums are rounded to.
-/// A register of a width by name also has the next narrower and wider ones as neighbours.
-pub(super) fn results(site: &Site) -> Values {
-    let mut names = vec!["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
-    let own = site.word().and_then(|word| format::find(word).ok());
-    let neighbours = own.map_or_else(Vec::new, format::neighbours).into_iter().filter(|format| holds_sums(format));
-    for name in neighbours.map(|format| format.name) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
+    /// True for a node of this kind.
+    pub(super) fn is_node_of(&self, kind: &str) -> bool {
+        self.table.get("kind").and_then(Value::as_str) == Some(kind)
     }
-    words(site, &names)
-}
 
-/// Other values of an optional key, and its absence.
-pub(super) fn or_none(site: &Site, others: Values) -> Values {
-    others.into_iter().chain(site.value.map(|_| None)).collect()
-}
-
-pub(super) fn flag(site: &Site) -> Values {
-    vec![Some(Value::Boolean(!site.value.and_then(Value::as_bool).unwrap_or(false)))]
-}
-
-/// The opposite, unless the sum is not rounded: then the sticky bit is dropped.
-pub(super) fn sticky(site: &Site) -> Values {
-    let rounding = |table: &str| site.beside(table, "rounding").and_then(Value::as_str);
-    let directed = matches!(rounding("alignment"), Some("RD" | "RU"));
-    if directed || rounding("result").is_some_and(|rounding| rounding != "RZ") { flag(site) } else { Vec::new() }
-}
-
-/// Nearby reaches of a sticky bit, and none; for a sticky bit without one, a reach of a few bits.
-pub(super) fn reach(site: &Site) -> Values {
-    let sticky = site.beside("alignment", "sticky").and_then(Value::as_bool).unwrap_or(false);
-    match site.number() {
-        Some(now) => or_none(site, numbers([now - 1, now + 1].into_iter().filter(|bits| (1..=60).contains(bits)))),
-        None if sticky => numbers([1, 2, 8]),
-        None => Vec::new(),
+    /// True for a rule without nodes that lacks the key.
+    pub(super) fn is_absent_in_groups(&self) -> bool {
+        self.value.is_none() && !self.table.contains_key("node") && !self.table.contains_key("kind")
     }
-}
-
-/// The treatments that operands do not have, and theirs.
-pub(super) fn c_subnormals(site: &Site) -> Values {
-    let of_operands = site.table.get("operand-subnormals").and_then(Value::as_str).unwrap_or("keep");
-    let mut others = subnormals(site);
-    others.retain(|other| other.as_ref().and_then(Value::as_str) != Some(of_operands));
-    or_none(site, others)
-}
-
-/// Other definitions of tininess, if anything is flushed.
-pub(super) fn tininess(site: &Site) -> Values {
-    match site.table.get("result-subnormals").and_then(Value::as_str) {
-        None | Some("keep") => Vec::new(),
-        Some(_) => words(site, &["before", "after", "after, unbounded exponent"]),
-    }
-}
-
-/// Nearby widths.
-pub(super) fn widths(site: &Site) -> Values {
-    let Some(now) = site.number() else { return Vec::new() };
-    numbers([now - 2, now - 1, now + 1, now + 2].into_iter().filter(|bits| WIDTHS(now).contains(bits)))
-}
-
-/// Nearby exponents and no exponent; for a key without one, the exponent of the smallest normal result.
-pub(super) fn exponents(site: &Site) -> Values {
-    match site.number() {
-        Some(now) => or_none(site, numbers([now - 1, now + 1])),
-        None => numbers(site.place.d.float().map(|d| d.emin().into())),
-    }
-}
-
-/// Neighbours of a number of bits; without one, one bit less than D.
-pub(super) fn accumulators(site: &Site) -> Values {
-    let d = i64::from(site.place.d.bits);
-    let near = site.number().map_or(vec![d - 1], |now| vec![now - 1, now + 1]);
-    or_none(site, numbers(near.into_iter().filter(|bits| (1..=d).contains(bits))))
-}
-
-/// Half and twice the number.
-pub(super) fn counts(site: &Site) -> Values {
-    site.number().map_or_else(Vec::new, |now| numbers([now / 2, now * 2]))
-}
-
-/// Other divisors of k, and a step twice as long if k has it.
-pub(super) fn groups(site: &Site) -> Values {
-    let k = site.place.stored_k as i64;
-    numbers((1..=k).filter(|size| k % size == 0 && Some(*size) != site.number()))
-}
-
-/// Rounding to nearest for a step without a target; none for a step with one.
-pub(super) fn targets(site: &Site, formats: &[&str]) -> Values {
-    if site.value.is_some() {
-        return vec![None];
-    }
-    let target = |format: &&str| parsed(&format!("{{ format = '{format}', rounding = 'RNE' }}"));
-    formats.iter().map(target).collect()
-}
-
-/// Other splits of k: in the other order, none, by the last bit, and by the last bit but one.
-pub(super) fn parts(site: &Site) -> Values {
-    let mut others = vec![
-        parsed("{ period = 2, residues = [[0], [1]] }"),
-        parsed("{ period = 4, residues = [[0, 1], [2, 3]] }"),
-        parsed("{ period = 4, residues = [[2, 3], [0, 1]] }"),
-    ];
-    others.retain(|other| other.as_ref() != site.value);
-    or_none(site, others)
-}
-
-/// None if there is a value; else `begin` of the bits of the alignment, if there is one.
-fn as_aligned(site: &Site, begin: fn(&Value) -> String) -> Values {
-    match (site.value, site.beside("alignment", "bits")) {
-        (Some(_), _) => vec![None],
-        (None, Some(bits)) => vec![parsed(&begin(bits))],
-        (None, None) => Vec::new(),
-    }
-}
-
-/// Two lanes as wide as the alignment, or none.
-pub(super) fn lanes(site: &Site) -> Values {
-    as_aligned(site, |bits| format!("{{ period = 2, bits = {bits}, rounding = 'RZ' }}"))
-}
-
-/// A late c as wide as the alignment, or none.
-pub(super) fn late(site: &Site) -> Values {
-    as_aligned(site, |bits| format!("{{ sum-bits = {bits}, c-bits = {bits}, rounding = 'RZ' }}"))
-}
-
-/// Other orders of a, b and c, and none.
-pub(super) fn nan_operands(site: &Site) -> Values {
-    let Some(now) = site.value else { return Vec::new() };
-    let orders = ["abc", "acb", "bac", "bca", "cab", "cba"];
-    let order = |letters: &str| Some(Value::Array(letters.chars().map(|c| Value::String(c.into())).collect()));
-    orders.into_iter().map(order).filter(|order| order.as_ref() != Some(now)).chain([None]).collect()
-}
-
-/// Other NaNs of D.
-pub(super) fn nan(site: &Site) -> Values {
-    let Some(now) = site.word() else { return Vec::new() };
-    site.place.nans.iter().filter(|code| !code.eq_ignore_ascii_case(now)).map(|code| text(code)).collect()
 }

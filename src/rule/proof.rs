@@ -2,8 +2,8 @@
 
 use super::{
     Change,
+    changed::RulePair,
     normal::{normal, quantum},
-    rule::RulePair,
 };
 use crate::{
     arithmetic::{Evaluator, Model, Program, Rounded, Rule, Step, Wrap, ZeroTerms},

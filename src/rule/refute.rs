@@ -2,7 +2,7 @@
 
 use std::{ops::Range, path::Path};
 
-use super::{Change, ChangePair, Changed, changes, pair::pairs, proof::proof, rule::RulePair};
+use super::{Change, ChangePair, Changed, RulePair, changes, pair::pairs, proof};
 use crate::{
     Result, Stage,
     arithmetic::{Evaluator, Model},
@@ -153,7 +153,7 @@ pub struct Tested {
 ///
 /// # Errors
 /// The model does not cover an instruction; an interruption, after which the last rule has the cases until then.
-pub fn power(
+pub fn refute(
     model: &Model,
     sources: &[RefutingData],
     tested: &mut Vec<Tested>,
@@ -215,7 +215,7 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
     let refute_all = |candidates: &mut [Candidate], compared: &mut dyn FnMut(u64)| {
         let mut before = 0;
         let outcome = own.iter().zip(&truths).enumerate().try_for_each(|(number, (source, truth))| {
-            refute(source, number, truth, candidates, &mut |cases| {
+            compare(source, number, truth, candidates, &mut |cases| {
                 before += cases;
                 compared(cases);
                 before
@@ -277,7 +277,7 @@ fn candidate(
 ///
 /// # Errors
 /// An interruption.
-fn refute(
+fn compare(
     source: &RefutingData,
     number: usize,
     truth: &Evaluator,

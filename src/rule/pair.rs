@@ -4,12 +4,7 @@ use std::collections::HashMap;
 
 use toml::Table;
 
-use super::{
-    Change, Refutation, RefutingData, Tested,
-    proof::equal,
-    run::Candidate,
-    summary::{Decision, summaries},
-};
+use super::{Change, Decision, Refutation, RefutingData, Tested, equal, refute::Candidate, summaries};
 use crate::{
     arithmetic::{Evaluator, Program, Rule},
     base::parallel,

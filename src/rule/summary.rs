@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{Change, ChangePair, ChangeVerdict, Tested};
-use crate::arithmetic::Model;
 
 /// The decision on one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,30 +63,6 @@ impl Decision {
             Decision::CannotBeObserved => "cannot be observed",
         }
     }
-}
-
-/// The answer for all rules in one sentence; `None` if no rule was tested.
-pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
-    let rules = match all.len() {
-        0 => return None,
-        1 => format!("a rule of {}", model.name),
-        count => format!("{count} rules of {}", model.name),
-    };
-    let refuted = all.iter().filter(|tested| tested.refuted.is_some()).count();
-    if refuted > 0 {
-        let some = if all.len() == 1 { String::new() } else { format!("{refuted} of ") };
-        return Some(format!("The data contradict {some}{rules}, version {}, as it stands.", model.version));
-    }
-    let single = || all.iter().flat_map(|tested| &tested.changes).filter(|(change, _)| !change.ranged);
-    let count = |wanted: fn(&ChangeVerdict) -> bool| single().filter(|(_, verdict)| wanted(verdict)).count();
-    Some(format!(
-        "The data refute {} of {} one-step changes of {rules}, version {}; {} survive, and {} cannot be observed.",
-        count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_))),
-        single().count(),
-        model.version,
-        count(|verdict| *verdict == ChangeVerdict::Survives),
-        count(|verdict| matches!(verdict, ChangeVerdict::CannotBeObserved(_))),
-    ))
 }
 
 /// The decision on each key, in the order of the keys.

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::values::{get, has_place, set, shown};
 use crate::{
-    arithmetic::{KEYS, Place},
+    arithmetic::{Place, Setting, settings},
     isa::Instruction,
 };
 
@@ -44,17 +44,32 @@ impl Change {
 /// Keys of nodes are included. Some changes make no valid rule, which shows when a model is made.
 pub fn changes(rule: &Table, instruction: &Instruction) -> Vec<Change> {
     let place = Place::of(instruction);
+    of_keys(rule, |setting, table, value| setting.near_values(table, &place, value))
+}
+
+/// Lists the changes of a rule to values that only a search for an unknown rule tries.
+pub(crate) fn searched(rule: &Table, instruction: &Instruction) -> Vec<Change> {
+    let place = Place::of(instruction);
+    of_keys(rule, |setting, table, value| {
+        setting.searched_values(table, &place, value).into_iter().map(|to| (to, false)).collect()
+    })
+}
+
+/// The changes of the keys of a rule and its nodes to other values, each with [`Change::ranged`].
+fn of_keys(
+    rule: &Table,
+    others: impl Fn(&Setting, &Table, Option<&Value>) -> Vec<(Option<Value>, bool)>,
+) -> Vec<Change> {
     let nodes = rule.get("node").and_then(Value::as_table);
     let nodes =
         nodes.into_iter().flatten().filter_map(|(name, node)| Some((format!("node.{name}."), node.as_table()?)));
     let mut all = Vec::new();
     for (within, table) in std::iter::once((String::new(), rule)).chain(nodes) {
-        let settings = KEYS.iter().flat_map(|key| key.settings()).filter(|(path, _)| has_place(table, path));
-        for (path, setting) in settings {
+        for (path, setting) in settings().filter(|(path, _)| has_place(table, path)) {
             let usual = setting.usual_value();
             let value = get(table, &path).or(usual.as_ref());
             let change = |(to, ranged)| Change { key: format!("{within}{path}"), from: value.cloned(), to, ranged };
-            all.extend(setting.near_values(table, &place, value).into_iter().map(change));
+            all.extend(others(setting, table, value).into_iter().map(change));
         }
     }
     all
