@@ -115,16 +115,11 @@ pub struct ProductFigure {
     /// The lines.
     #[serde(default, rename = "line")]
     pub lines: Vec<ProductLine>,
-    /// Lines that follow from the devices.
-    pub accumulators: Option<AccumulatorChoice>,
-}
-
-/// Accumulators with separate lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AccumulatorChoice {
-    /// For each floating-point rule of a model: its first instruction, and the first with a sparse A.
-    EveryRule,
+    /// True if each floating-point rule of a device's model has lines too.
+    ///
+    /// These are its first instruction, and the first with a sparse A.
+    #[serde(default)]
+    pub every_rule: bool,
 }
 
 /// The products of one instruction, on the devices that have it.
@@ -173,7 +168,7 @@ impl ChainFigure {
 
 impl ProductFigure {
     fn defect(&self) -> Option<String> {
-        let empty = self.k.is_empty() || self.lines.is_empty() && self.accumulators.is_none();
+        let empty = self.k.is_empty() || self.lines.is_empty() && !self.every_rule;
         let wrong = self.k.iter().find_map(|k| checked_shape((self.rows, self.columns, *k)).err());
         let wrong = wrong.or_else(|| self.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
         let wrong = wrong.or_else(|| empty.then(|| "it needs a k and a line".into()));

@@ -39,9 +39,7 @@ pub use bits::BitQuestion;
 pub use cost::{CostCellRow, CostQuestion};
 pub use doubles::DoubleErrorRow;
 pub use emulated::EmulateQuestion;
-pub use file::{
-    AccumulatorChoice, ChainFigure, Experiment, ExperimentFinding, FormatTable, ProductFigure, ProductLine,
-};
+pub use file::{ChainFigure, Experiment, ExperimentFinding, FormatTable, ProductFigure, ProductLine};
 pub use integers::{IntegerCell, IntegerCellRow};
 pub use products::ProductErrorRow;
 pub use profile::ProbeQuestion;
@@ -146,11 +144,6 @@ fn lacks_all(devices: &[Box<dyn Device>], what: &str) -> Error {
         [only] => Error::unavailable(format!("{} has none of {what}", only.identity().name)),
         several => Error::unavailable(format!("none of {} devices has any of {what}", several.len())),
     }
-}
-
-/// Why a device cannot test a figure of an instruction.
-fn lacks(instruction: &str) -> String {
-    format!("lacks {instruction}")
 }
 
 fn parts(run: &mut ExperimentRun) -> Result<()> {

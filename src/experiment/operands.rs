@@ -191,7 +191,7 @@ mod tests {
             values: Values::Normal,
             k: vec![64],
             lines: Vec::new(),
-            accumulators: None,
+            every_rule: false,
         };
         for (model, name) in [
             ("ampere", "mma.m16n8k16.f32.f16.f16.f32"),

@@ -2,7 +2,7 @@
 
 pub(super) use super::operands::OperandKey;
 use super::{
-    AccumulatorChoice, ExperimentRun, ProductFigure, ProductLine,
+    ExperimentRun, ProductFigure, ProductLine,
     known::{KnownResults, arithmetic_of_element},
     lacks_all, operands,
     table::{self, UntestableRow},
@@ -76,7 +76,7 @@ fn lines(figure: &ProductFigure, device: &mut dyn Device) -> Result<Vec<ProductL
     for line in &figure.lines {
         lines.extend(if_available(device.has(&line.instruction))?.map(|()| line.clone()));
     }
-    if let Some(AccumulatorChoice::EveryRule) = figure.accumulators {
+    if figure.every_rule {
         lines.extend(every_rule(device));
     }
     Ok(lines)
@@ -215,7 +215,7 @@ mod tests {
             values: Values::Normal,
             k: vec![64],
             lines: Vec::new(),
-            accumulators: None,
+            every_rule: false,
         };
         let line = ProductLine { instruction: isa::find("mma.m16n8k8.f32.f16.f16.f32").unwrap(), promote: None };
         let mut device = ModelDevice::open("ampere").unwrap();

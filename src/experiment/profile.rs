@@ -6,7 +6,7 @@ use super::{
     ExperimentRun, PublishedNumber, SampleSize,
     answers::{self, DeviceAnswers, Question, QuestionKind},
     finding::MeasuredNumber,
-    keys, lacks, power,
+    keys, power,
     published::{self, standard_error},
     table::{self, ProbePairRow},
     verdict::MeanError,
@@ -112,7 +112,7 @@ pub(super) fn run(plan: &ProbeQuestion, run: &mut ExperimentRun) -> Result<()> {
     for compared in published::compare(numbers, &devices, &judge) {
         let (words, instruction) = (words(compared.number), compared.number.key("instruction"));
         let figure = if one { words.clone() } else { format!("{instruction}: {words}") };
-        let outcome = compared.outcome(figure, || lacks(instruction));
+        let outcome = compared.outcome(figure, || format!("lacks {instruction}"));
         match (compared.row, compared.judgement) {
             (Some(row), Some(_)) => {
                 let power = powers.get(compared.place).cloned().unwrap_or_default();

@@ -2,12 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{
-    CellVerdict, ExperimentFinding, FigureRow,
-    finding::FindingResult,
-    table::{FindingRow, finding_row},
-    verdict::Judgement,
-};
+use super::{CellVerdict, ExperimentFinding, FigureRow, finding::FindingResult, table::FindingRow, verdict::Judgement};
 use crate::base::sentence;
 
 /// A published figure on a device.
@@ -53,7 +48,10 @@ impl ExperimentScore {
         finding: &ExperimentFinding,
         found: Option<FindingResult>,
     ) -> Option<FindingRow> {
-        let row = finding_row((device, counts), finding, &found?);
+        let FindingResult { holds, measured } = found?;
+        let (claim, device) = (finding.claim.clone(), device.into());
+        let accepted = finding.accepted.clone().filter(|_| !holds);
+        let row = FindingRow { claim, device, measured, holds, counts: Some(counts), accepted };
         self.findings.push((row.clone(), counts && finding.accepted.is_none()));
         Some(row)
     }
@@ -92,18 +90,6 @@ impl ExperimentScore {
 }
 
 impl OutcomeCounts {
-    pub(super) fn plus(self, other: OutcomeCounts) -> OutcomeCounts {
-        OutcomeCounts {
-            reproduced: self.reproduced + other.reproduced,
-            forgiven: self.forgiven + other.forgiven,
-            differing: self.differing + other.differing,
-            untestable: self.untestable + other.untestable,
-            holding: self.holding + other.holding,
-            excused: self.excused + other.excused,
-            failing: self.failing + other.failing,
-        }
-    }
-
     /// The counts in sentences; `on` names the devices.
     pub(super) fn sentences(&self, on: &str) -> Option<String> {
         let others = |counts: [(usize, &str); 3]| {

@@ -121,7 +121,8 @@ struct SuiteRows {
     figures: Vec<FigureRow>,
     findings: Vec<ExperimentFindingRow>,
     untestable: Vec<UntestableFigureRow>,
-    counts: OutcomeCounts,
+    /// All figures and findings.
+    score: ExperimentScore,
 }
 
 impl Suite<'_> {
@@ -156,7 +157,7 @@ impl Suite<'_> {
             let (score, outcome) = scored(experiment, &mut devices, self.options, &mut known, &mut own, &mut |stage| {
                 named(stage, progress)
             });
-            rows.add(experiment, &score, devices.len(), outcome.is_ok());
+            rows.add(experiment, score, devices.len(), outcome.is_ok());
             pool.extend(names.into_iter().zip(devices));
             report.holds &= own.holds;
             match outcome {
@@ -204,9 +205,8 @@ fn taken(
 }
 
 impl SuiteRows {
-    fn add(&mut self, experiment: &Experiment, score: &ExperimentScore, devices: usize, complete: bool) {
+    fn add(&mut self, experiment: &Experiment, score: ExperimentScore, devices: usize, complete: bool) {
         let (name, counts, [agreeing, misprinted, differing]) = (&experiment.name, score.counts(), score.on_paper);
-        self.counts = self.counts.plus(counts);
         self.experiments.push(ExperimentRow {
             experiment: name.clone(),
             title: experiment.title.clone(),
@@ -237,6 +237,8 @@ impl SuiteRows {
             add(&mut self.findings, row, |row| &mut row.devices);
         }
         self.add_untestable(name, &score.figures);
+        self.score.figures.extend(score.figures);
+        self.score.findings.extend(score.findings);
     }
 
     /// Adds the figures that were not measured, by reason.
@@ -263,7 +265,7 @@ impl SuiteRows {
 
     fn answer(&self, devices: &[impl Display]) -> Option<String> {
         // Most figures that devices cannot test need a clock; a table counts them.
-        let own = OutcomeCounts { untestable: 0, ..self.counts }.sentences(&sentence::devices(devices))?;
+        let own = OutcomeCounts { untestable: 0, ..self.score.counts() }.sentences(&sentence::devices(devices))?;
         Some(format!("{} experiments: {own}", self.experiments.len()))
     }
 

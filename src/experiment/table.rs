@@ -1,8 +1,8 @@
 //! Tables and notes of an experiment.
 
 use super::{
-    Experiment, ExperimentFinding, FigureRow, NOT_TESTABLE, Options, PublishedNumber, STANDARD_ERRORS, SampleSize,
-    ZERO_PROBABILITY, finding::FindingResult, power::CellPower, profile::reference, verdict::MeanError,
+    Experiment, FigureRow, NOT_TESTABLE, Options, PublishedNumber, STANDARD_ERRORS, SampleSize, ZERO_PROBABILITY,
+    power::CellPower, profile::reference, verdict::MeanError,
 };
 use crate::{
     chain::ChainCurve,
@@ -268,21 +268,6 @@ pub(super) fn explanations(numbers: &[PublishedNumber]) -> Option<Table> {
 /// The table of findings; `None` without any.
 pub(super) fn findings(rows: Vec<FindingRow>) -> Option<Table> {
     Table::of("Findings", rows).filled()
-}
-
-pub(super) fn finding_row(
-    (device, counts): (&str, bool),
-    finding: &ExperimentFinding,
-    found: &FindingResult,
-) -> FindingRow {
-    FindingRow {
-        claim: finding.claim.clone(),
-        device: device.into(),
-        measured: found.measured.clone(),
-        holds: found.holds,
-        counts: Some(counts),
-        accepted: finding.accepted.clone().filter(|_| !found.holds),
-    }
 }
 
 /// The table of cells and findings that a device cannot test; `None` without any.
