@@ -79,7 +79,7 @@
 //! 3. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 4. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
 //! 5. [`comparison`]: what a comparison finds, the same for all that compare; [`rule`]: rules that can be edited, and what refutes
-//!    them; [`tensor`], [`checkpoint`]: values of files, and their losses;
+//!    them; [`order`]: the orders of sums; [`tensor`], [`checkpoint`]: values of files, and their losses;
 //!    [`product`]: matrix products by schedules, with bounds and references; [`scheme`]: those made of several products;
 //! 6. one module a question, of formats ([`convert`], [`inspect`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
 //!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
@@ -140,6 +140,7 @@ mod kernels;
 #[path = "../tests/common/machine.rs"]
 mod machine;
 pub mod matching;
+pub mod order;
 pub mod power;
 pub mod probe;
 pub mod product;
@@ -148,6 +149,7 @@ pub mod record;
 pub mod report;
 pub mod rule;
 pub mod scheme;
+pub mod steps;
 pub mod summary;
 #[cfg(feature = "cli")]
 pub mod tables;

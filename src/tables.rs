@@ -4,7 +4,7 @@ use crate::{
     atlas, bound, calc, catalogue, chain, check, comparison, convert, cost, device, diff, distinguish, emulate,
     experiment, explain, features, gemm, identify, inspect, matching, power, probe, quantise, record,
     report::{self, Declaration, schema},
-    tree, verify,
+    steps, tree, verify,
 };
 
 /// The declarations of all tables, in order of their keys.
@@ -92,7 +92,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<experiment::table::SampleSizeRow>(),
         Declaration::of::<experiment::table::UntestableRow>(),
         Declaration::of::<explain::ResultRow>(),
-        Declaration::of::<explain::StepRow>(),
+        Declaration::of::<steps::StepRow>(),
         Declaration::of::<features::tables::FeatureRow>(),
         Declaration::of::<features::tables::PublishedFeatureRow>(),
         Declaration::of::<gemm::library::BatchRow>(),

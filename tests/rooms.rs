@@ -13,8 +13,8 @@ use syn::{Attribute, Item, UseTree};
 /// The rooms of `core/src/`.
 const CORE: &[&str] = &["base", "number", "format", "softfloat", "exact", "isa", "inputs", "arithmetic"];
 
-/// The rooms of `src/`: what all need; files; devices; reports; one room a question; documents; the command line.
-const PROGRAM: &[&str] = &[
+/// The rooms of `src/` that stand in an order: what all need; files; devices; reports; engines under several questions.
+const ENGINES: &[&str] = &[
     "version",
     "kernels",
     "base",
@@ -23,14 +23,22 @@ const PROGRAM: &[&str] = &[
     "trace",
     "device",
     "report",
+    "steps",
     "comparison",
     "bench",
     "rule",
+    "order",
     "catalogue",
     "tensor",
     "checkpoint",
-    "inspect",
+    "product",
+    "scheme",
+];
+
+/// One room a question. Questions use engines, and no other question.
+const QUESTIONS: &[&str] = &[
     "calc",
+    "inspect",
     "convert",
     "quantise",
     "explain",
@@ -42,23 +50,21 @@ const PROGRAM: &[&str] = &[
     "tree",
     "identify",
     "features",
-    "product",
-    "scheme",
     "gemm",
+    "matching",
     "bound",
     "check",
     "chain",
     "emulate",
-    "matching",
     "cost",
-    "experiment",
-    "diff",
-    "gate",
-    "document",
-    "atlas",
-    "tables",
-    "verbs",
 ];
+
+/// Questions that another question still uses, in an order: `identify` runs the comparison of `verify` and the search of `distinguish`,
+/// which tells the sides of `gemm between` apart, too.
+const USED: &[[&str; 2]] = &[["identify", "verify"], ["identify", "distinguish"], ["gemm", "distinguish"]];
+
+/// Rooms above all questions: published results, differences of results, files for CI; documents; the command line.
+const ABOVE: &[&str] = &["experiment", "diff", "gate", "document", "atlas", "tables", "verbs"];
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -157,9 +163,23 @@ fn a_room_of_the_core_uses_only_rooms_before_it() {
     assert_order("core/src", CORE);
 }
 
+/// All rooms of the program in an order.
+fn program() -> Vec<&'static str> {
+    [ENGINES, QUESTIONS, ABOVE].concat()
+}
+
 #[test]
 fn a_room_of_the_program_uses_only_rooms_before_it() {
-    assert_order("src", PROGRAM);
+    assert_order("src", &program());
+}
+
+#[test]
+fn a_question_uses_engines_and_no_other_question() {
+    let edges = edges("src");
+    let pairs = QUESTIONS.iter().flat_map(|question| edges[*question].keys().map(move |other| [*question, &other[..]]));
+    let between: BTreeSet<[&str; 2]> =
+        pairs.filter(|[question, other]| question != other && QUESTIONS.contains(other)).collect();
+    assert_eq!(between, USED.iter().copied().collect());
 }
 
 #[test]
@@ -199,10 +219,10 @@ fn the_page_of_layers_names_every_room_and_no_other() {
         cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|name| !name.ends_with('/')).collect();
     // Rooms that a newcomer does not look for: numbers of versions, tools.
     let small = ["version", "kernels", "base", "summary", "tables"];
-    for room in PROGRAM.iter().filter(|room| !small.contains(room)) {
+    for room in program().iter().filter(|room| !small.contains(room)) {
         assert!(named.contains(room), "docs/how-it-fits.md lacks {room}");
     }
     let core = ["number", "format", "softfloat", "exact", "isa", "arithmetic", "inputs"];
-    let unknown: Vec<_> = named.iter().filter(|name| !PROGRAM.contains(name) && !core.contains(name)).collect();
+    let unknown: Vec<_> = named.iter().filter(|name| !program().contains(name) && !core.contains(name)).collect();
     assert!(unknown.is_empty(), "{unknown:?} are no rooms");
 }

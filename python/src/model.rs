@@ -10,6 +10,7 @@ use tcnum::{
     arithmetic, explain,
     isa::{self, Operand, Tiles, operands},
     report::Report,
+    steps,
 };
 
 use crate::{arrays::codes, calls::call, instruction::Instruction, reports::python_report};
@@ -202,10 +203,7 @@ fn explained<'py>(
     let results = titles.iter().zip(&said).map(|(title, said)| (&title[..], said.d));
     let report = Report {
         holds: said.windows(2).all(|pair| pair[0].d == pair[1].d),
-        tables: vec![
-            explain::results(i.name.clone(), i.d, results),
-            explain::table(&titles, explain::rows(None, &said)),
-        ],
+        tables: vec![explain::results(i.name.clone(), i.d, results), steps::table(&titles, steps::rows(None, &said))],
         ..Report::new("explain", String::new())
     };
     python_report(py, &report)

@@ -8,12 +8,14 @@ mod asking;
 mod constancy;
 mod draw;
 mod terms;
+mod uniform;
 
 pub(crate) use answers::{Answers, Conflict, Element, Place};
 pub(crate) use asking::{Bench, part};
 pub(crate) use draw::{Draw, encoded, tile};
 pub use terms::Leaf;
 pub(crate) use terms::{Ask, Exponents, Subnormal, Term, TermAnswer, TermBench, code, power, stands_for, term};
+pub use uniform::Uniform;
 
 /// A case, and the code of D that the device gave.
 pub(crate) type Answered = (crate::isa::Case, u64);

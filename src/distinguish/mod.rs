@@ -52,6 +52,7 @@ use crate::{
     explain,
     isa::{Case, Instruction},
     rule::Changed,
+    steps,
 };
 
 /// Most rows and columns of the inputs of models: the cases of larger tiles are more alike.
@@ -412,5 +413,5 @@ fn step(both: [&Evaluators; 2], case: &Case) -> Option<String> {
         let i = &own.evaluator().program().instruction;
         own.evaluator().explain(&shared::widened(case, i))
     });
-    explain::rows(None, &said).iter().find_map(explain::StepRow::difference)
+    steps::rows(None, &said).iter().find_map(steps::StepRow::difference)
 }

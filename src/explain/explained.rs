@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{answer, results, rows, table};
+use super::{answer, results};
 use crate::{
     Error, Result,
     arithmetic::{Model, of_target},
@@ -10,6 +10,7 @@ use crate::{
     device::{Batches, DEFAULT_MODEL, Device, Generation, selection},
     isa::{Case, Instruction, Tiles},
     report::{Report, Verdict},
+    steps::{rows, table},
     trace::Trace,
 };
 

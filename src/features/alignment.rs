@@ -9,7 +9,7 @@ use crate::{
     Result,
     bench::{Term, TermAnswer, TermBench, power, term},
     format::Finite,
-    tree::{Leaf, Manner},
+    order::{Leaf, Manner},
 };
 
 /// Largest number of bits looked for.

@@ -17,10 +17,10 @@ use crate::{
         interrupt, parallel,
         work::{self, Pace},
     },
-    bench::Bench,
+    bench::{Bench, Uniform},
     device::{Batches, Device, ModelDevice},
-    identify::Uniform,
     isa::{Case, Instruction},
+    order,
 };
 
 /// Largest number of instructions measured in parallel.

@@ -32,11 +32,10 @@ pub use published::{Agreement, PublishedComparison, compared};
 use crate::{
     Error, Result,
     arithmetic::{EvidenceKind, Model, Rule},
-    bench::{Ask, TermAnswer, TermBench},
+    bench::{Ask, TermAnswer, TermBench, Uniform},
     device::Device,
-    identify::Uniform,
     isa::{Case, Instruction},
-    tree,
+    order, steps, tree,
 };
 use steps::FeatureSteps;
 
@@ -155,7 +154,7 @@ fn floating(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
     range::subnormals(bench, table)?;
     specials::measure(bench, table)?;
     range::overflow(bench, table)?;
-    let found = tree::find(bench.i, &mut |cases| bench.codes(cases));
+    let found = order::find(bench.i, &mut |cases| bench.codes(cases));
     let order = match found {
         Ok(found) => found.order,
         // The formats hold no terms that show an order.

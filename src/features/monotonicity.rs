@@ -8,7 +8,7 @@ use super::{FeatureCells, UNKNOWN_WIDTH, UNSUITED, alignment::AlignmentCuts, sho
 use crate::{
     Result,
     bench::{Term, TermAnswer, TermBench, power, term},
-    tree::Leaf,
+    order::Leaf,
 };
 
 /// Asks pairs of sums in which no term of the second is below its counterpart in the first.

@@ -6,7 +6,7 @@ use crate::{
     device::{Batches, Device, ask},
     inputs::Sequence,
     isa::{Case, Codes, Instruction, Tiles},
-    tree::{Leaf, Manner, Order, notation},
+    order::{Leaf, Manner, Order, notation},
 };
 
 /// Number of cases asked in every element.

@@ -6,7 +6,7 @@ use crate::{
     bench::{Exponents, Subnormal, TermAnswer, TermBench, code, power},
     format::{Finite, Format, Real},
     isa::Case,
-    tree::Leaf,
+    order::Leaf,
 };
 
 /// The product that is asked where any product serves.

@@ -11,7 +11,7 @@ use crate::{
     Result,
     bench::{Term, TermAnswer, TermBench, power, term},
     format::{Finite, Real},
-    tree::Leaf,
+    order::Leaf,
 };
 
 /// Largest number of bits looked for where D is no bound.

@@ -5,7 +5,7 @@ use crate::{
     Result,
     bench::{Term, TermBench, power, term},
     format::Finite,
-    tree::{Leaf, Manner, Order},
+    order::{Leaf, Manner, Order},
 };
 
 /// The steps of a sum, the last one first.

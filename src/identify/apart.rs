@@ -6,7 +6,7 @@ use super::{
     fit::{BITS, Fit, Fitted, ROUNDINGS, cuts},
     steps::{Cut, Late, Own, Part, Products},
 };
-use crate::{format::Rounding, isa::Case, tree::Leaf};
+use crate::{format::Rounding, isa::Case, order::Leaf};
 
 /// The most lanes.
 pub(super) const MOST_LANES: usize = 5;

@@ -16,7 +16,8 @@ use crate::{
     Error,
     base::{interrupt, parallel},
     isa::Instruction,
-    tree::{self, Manner, Meeting, Order},
+    order::{self, Manner, Meeting, Order},
+    tree::{self},
 };
 
 /// Largest number of tiles for the order.
@@ -230,7 +231,7 @@ impl Dialogue<'_> {
         let bench = &mut self.bench;
         let most = (bench.left() / 2).min(MOST_FOR_ORDER);
         let from = bench.executions();
-        let found = tree::find(part, &mut |cases| {
+        let found = order::find(part, &mut |cases| {
             if (bench.executions() - from) as usize > most {
                 return Err(Error::request("the order takes too many tiles"));
             }

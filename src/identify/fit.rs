@@ -11,7 +11,7 @@ use crate::{
     base::{interrupt, parallel},
     format::{self, FORMATS, Format, Rounding, Zeros},
     isa::Instruction,
-    tree::Manner,
+    order::Manner,
 };
 
 /// Cases by which possibilities are sifted, and of these the most that one may fail: first of all none, then some.

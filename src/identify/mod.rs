@@ -38,10 +38,10 @@ mod structure;
 mod study;
 pub mod tables;
 mod together;
-mod uniform;
 mod words;
 mod work;
 
+pub use crate::bench::Uniform;
 pub use causes::causes;
 pub use confirm::{Confirmation, HeldOut, confirm};
 pub use evidence::{Refuting, ask_pairs, ask_reduced, evidence, reduced};
@@ -49,5 +49,4 @@ pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick, quick_all};
 pub use run::{Identification, Plan, WORK, go_on, identify, identify_recording};
 pub use study::{Finding, Limits, Progress, Request, Session, Study, study_recording};
-pub use uniform::Uniform;
 pub use words::known;

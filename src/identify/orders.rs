@@ -1,7 +1,7 @@
 //! Orders that a sum may have where masks do not decide it: those of the blocks that hardware adds one after the other, side by side,
 //! or at once.
 
-use crate::tree::{Leaf, Manner, Meeting, Order, notation};
+use crate::order::{Leaf, Manner, Meeting, Order, notation};
 
 /// What masks leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

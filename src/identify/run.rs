@@ -10,7 +10,6 @@ use super::{
     moves::Move,
     starts::{self, Start},
     steps::SumSteps,
-    uniform::Uniform,
     work::Work,
 };
 use crate::{
@@ -20,15 +19,15 @@ use crate::{
         interrupt, parallel,
         work::{self, Pace},
     },
-    bench::{Answers, Bench, Draw, part},
+    bench::{Answers, Bench, Draw, Uniform, part},
     comparison::Nans,
     device::{Batches, Device, Generation},
     format::Class,
     inputs::{Corners, Sequence},
     isa::{Case, Instruction, Tiles},
+    order::Order,
     rule,
     trace::Trace,
-    tree::Order,
 };
 
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.

@@ -11,8 +11,8 @@ use crate::{
     },
     format::{self, Format, Overflow, Rounding},
     isa::Instruction,
+    order::{Leaf, Manner, Meeting, Order},
     softfloat::ResultTarget,
-    tree::{Leaf, Manner, Meeting, Order},
 };
 
 /// What a step adds.

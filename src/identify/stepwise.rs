@@ -13,7 +13,7 @@ use super::{
 use crate::{
     base::interrupt,
     isa::Tiles,
-    tree::{Leaf, Order},
+    order::{Leaf, Order},
 };
 
 /// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.

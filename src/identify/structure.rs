@@ -11,7 +11,7 @@ use super::{
 use crate::{
     arithmetic::ZeroSign,
     isa::Instruction,
-    tree::{Leaf, Manner, Meeting, Order, of_program},
+    order::{Leaf, Manner, Meeting, Order, of_program},
 };
 
 /// The numbers of k that groups may have in an order, at most so many besides 1 and all: as many products as steps add most often, or

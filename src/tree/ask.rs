@@ -1,11 +1,11 @@
 //! Orders found on a device.
 
-use super::{FoundOrder, find};
 use crate::{
     Result,
     bench::Bench,
     device::{Batches, Device},
     isa::{self, Instruction},
+    order::{FoundOrder, find},
 };
 
 /// The order of an instruction's sum, as found on a device.

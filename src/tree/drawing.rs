@@ -1,7 +1,9 @@
 //! Drawings of trees.
 
-use super::{Manner, Order, Picture, picture};
-use crate::report::figure::{Ink, MILLIMETRE, Marker, SMALL, Scene, SceneMark, TEXT, WIDTHS, Words, text_width};
+use crate::{
+    order::{Manner, Order, Picture, picture},
+    report::figure::{Ink, MILLIMETRE, Marker, SMALL, Scene, SceneMark, TEXT, WIDTHS, Words, text_width},
+};
 
 /// Smallest and largest width of a step, in points.
 const NARROWEST: f64 = 24.0;

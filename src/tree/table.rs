@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Contradiction, DeviceOrders, InstructionOrder, Leaf, WIDE, drawing, notation};
-use crate::report::{Report, Table, Verdict, counted};
+use super::{DeviceOrders, InstructionOrder};
+use crate::{
+    order::{Contradiction, Leaf, WIDE, drawing, notation},
+    report::{Report, Table, Verdict, counted},
+};
 
 /// Longest tree, in characters, that an answer repeats.
 const LONGEST: usize = 80;

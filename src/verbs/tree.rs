@@ -16,8 +16,9 @@ use crate::{
     device::{self, DeviceName},
     document::chip,
     isa::{self, Instruction},
+    order::{self, drawing},
     report::Report,
-    tree::{self, DeviceOrders, InstructionOrder, drawing, table},
+    tree::{self, DeviceOrders, InstructionOrder, table},
 };
 
 const HELP: &str = "\
@@ -109,7 +110,7 @@ fn draw(arguments: &Arguments, device: &str, orders: &[InstructionOrder]) -> Res
     let [InstructionOrder { instruction, found, .. }] = orders else { return Ok(()) };
     let title = format!("{instruction} on {device}");
     let dot = arguments.dot.as_ref().map_or(Ok(()), |path| {
-        atomic::write(path, tree::dot(&found.order, &title).as_bytes()).map_err(|error| error.within("--dot"))
+        atomic::write(path, order::dot(&found.order, &title).as_bytes()).map_err(|error| error.within("--dot"))
     });
     let plot = arguments.plot.as_ref().map_or(Ok(()), |path| {
         drawing::scene(&found.order, &title).write(path).map_err(|error| error.within("--plot"))

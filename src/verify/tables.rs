@@ -10,6 +10,7 @@ use crate::{
     device::Device,
     explain,
     report::{Report, Table, grouped},
+    steps,
 };
 
 crate::rows! {
@@ -101,10 +102,10 @@ pub fn differences(
                 Ok(model.evaluator(&instruction)?.explain(&counterexample.simplest().case))
             };
             let said = arithmetics.iter().map(explained).collect::<Result<Vec<_>>>()?;
-            steps.extend(explain::rows(Some(number), &said));
+            steps.extend(steps::rows(Some(number), &said));
         }
     }
-    Ok([listing.table(), explain::table(&names, steps).filled()].into_iter().flatten().collect())
+    Ok([listing.table(), steps::table(&names, steps).filled()].into_iter().flatten().collect())
 }
 
 /// The answer in one sentence; `None` if no output was compared.

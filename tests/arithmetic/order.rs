@@ -8,12 +8,13 @@ use tcnum::{
     arithmetic::{ElementaryOperation, Evaluator, Model, shipped},
     format::Format,
     isa::{self, Case},
-    tree::{self, FoundOrder, Leaf, Manner, Order, WIDE},
+    order::{self, FoundOrder, Leaf, Manner, Order, WIDE},
+    tree::{self},
 };
 
 fn found(evaluator: &Evaluator) -> Result<FoundOrder> {
     let i = &evaluator.program().instruction;
-    tree::find(i, &mut |cases| Ok(cases.iter().map(|case| evaluator.dot(case)).collect()))
+    order::find(i, &mut |cases| Ok(cases.iter().map(|case| evaluator.dot(case)).collect()))
 }
 
 /// The leaves of every step.
@@ -44,12 +45,12 @@ fn is_cut(evaluator: &Evaluator) -> bool {
 
 /// What is wrong with what was found of an arithmetic: it may leave open, and then has steps fewer, but none that the program lacks.
 fn defect(evaluator: &Evaluator, found: &FoundOrder) -> Option<String> {
-    let expected = tree::of_program(evaluator.program()).expect("a floating-point program");
+    let expected = order::of_program(evaluator.program()).expect("a floating-point program");
     let invented = !steps(&found.order).is_subset(&steps(&expected));
     let other = invented || !is_open(&found.order) && found.order != expected;
     let wrong = !found.contradictions.is_empty() || other && !is_cut(evaluator);
     wrong.then(|| {
-        let (own, known) = (tree::notation(&found.order), tree::notation(&expected));
+        let (own, known) = (order::notation(&found.order), order::notation(&expected));
         format!("found {own}\nexpected {known}\n{:?}\n{}", found.contradictions.first(), evaluator.program())
     })
 }
@@ -86,10 +87,10 @@ fn the_tree_of_every_shipped_arithmetic_is_found_where_its_formats_can_show_it()
         let i = &evaluator.program().instruction;
         if is_open(&found.order) {
             open += 1;
-            assert!(exponents(i.a) + exponents(i.b) < WIDE, "{name}: {}", tree::notation(&found.order));
+            assert!(exponents(i.a) + exponents(i.b) < WIDE, "{name}: {}", order::notation(&found.order));
         }
         let terms = i.stored_k() + 1;
-        assert!(found.asked <= 4 * terms * terms + 4 * terms * 20 + tree::CHECKS, "{name}: {} cases", found.asked);
+        assert!(found.asked <= 4 * terms * terms + 4 * terms * 20 + order::CHECKS, "{name}: {} cases", found.asked);
     }
     let looked_at = programs.len().div_ceil(amount(36, 1));
     assert!(3 * open < looked_at + 100 && programs.len() > 300, "{open} of {looked_at} open");
@@ -140,7 +141,7 @@ fn terms_that_are_lost_beside_c_show_the_order_of_narrow_formats() {
             let text = format!("{head}instructions = [\"mfma.*\"]\n{step}\n{rest}");
             let evaluator = Model::parse(&text, "x.toml").unwrap().evaluator(&i).unwrap();
             let found = found(&evaluator).unwrap();
-            assert_eq!(tree::notation(&found.order), expected, "{step} {rounding}");
+            assert_eq!(order::notation(&found.order), expected, "{step} {rounding}");
             assert_eq!(defect(&evaluator, &found), None);
         }
     }
@@ -164,20 +165,20 @@ fn what_is_no_tree_contradicts_every_tree() {
         let odd = case.a.iter().zip(0u64..).map(|(code, at)| (code >> 7) * (at + 1)).sum::<u64>() % 2;
         evaluators[odd as usize].dot(case)
     };
-    let found = tree::find(&i, &mut |cases| Ok(cases.iter().map(dot).collect())).unwrap();
-    assert!(!found.contradictions.is_empty(), "{}", tree::notation(&found.order));
+    let found = order::find(&i, &mut |cases| Ok(cases.iter().map(dot).collect())).unwrap();
+    assert!(!found.contradictions.is_empty(), "{}", order::notation(&found.order));
 }
 
 #[test]
 fn sums_of_integers_and_answers_that_are_missing_are_refused() {
     let integers = isa::find("mma.m16n8k32.s32.s8.s8.s32").unwrap();
-    let error = tree::find(&integers, &mut |_| unreachable!("nothing is asked")).unwrap_err();
+    let error = order::find(&integers, &mut |_| unreachable!("nothing is asked")).unwrap_err();
     assert!(error.exit_status() == 2 && error.to_string().contains("has no order"), "{error}");
     let i = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
-    let error = tree::find(&i, &mut |_| Ok(Vec::new())).unwrap_err();
+    let error = order::find(&i, &mut |_| Ok(Vec::new())).unwrap_err();
     assert_eq!(error.exit_status(), 3, "{error}");
-    let error = tree::find(&i, &mut |cases| Ok(vec![0; cases.len()])).unwrap_err();
+    let error = order::find(&i, &mut |cases| Ok(vec![0; cases.len()])).unwrap_err();
     assert!(error.exit_status() == 2 && error.to_string().contains("does not come out unchanged"), "{error}");
-    let failure = tree::find(&i, &mut |_| Err(Error::device("gone"))).unwrap_err();
+    let failure = order::find(&i, &mut |_| Err(Error::device("gone"))).unwrap_err();
     assert_eq!(failure, Error::device("gone"));
 }

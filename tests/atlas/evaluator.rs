@@ -1,7 +1,7 @@
 //! D and the steps of programs are the reference's.
 
 use serde_json::{Value, json};
-use tcnum::{arithmetic::Explanation, explain, format::Real, isa::Case};
+use tcnum::{arithmetic::Explanation, explain, format::Real, isa::Case, steps};
 
 use crate::{
     machine::amount,
@@ -38,7 +38,7 @@ fn random_arithmetics_give_the_d_of_the_reference() {
 
 /// Rows that `explain` makes of one explanation, or of two side by side.
 fn rows(explanations: &[Explanation]) -> Value {
-    let rows = explain::rows(None, explanations).into_iter().map(|row| {
+    let rows = steps::rows(None, explanations).into_iter().map(|row| {
         let mut cells = vec![json!(row.group), json!(row.step)];
         cells.extend([json!(row.value), json!(row.exponent), json!(row.kept), json!(row.cut_off), json!(row.code)]);
         if explanations.len() == 2 {

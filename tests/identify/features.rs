@@ -8,7 +8,7 @@ use tcnum::{
     features::{Features, entry_of_c, measure, order_words},
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction},
-    tree,
+    order, tree,
 };
 
 use crate::{
@@ -214,7 +214,7 @@ fn features_of_every_shipped_rule_are_those_that_its_keys_say() {
             let mut expected = Expected { rule, i, features: &features, wrong: Vec::new() };
             expected.check();
             let program = model.evaluator(i).unwrap();
-            if let (Some(order), Some(found)) = (tree::of_program(program.program()), features.found("order"))
+            if let (Some(order), Some(found)) = (order::of_program(program.program()), features.found("order"))
                 && !found.contains('?')
             {
                 expected.is_asked("order", &order_words(&order));
