@@ -2,7 +2,7 @@
 
 use crate::{
     arithmetic::{Explanation, ExplanationLine},
-    format::{Class, Decoded, Finite, Format, Real},
+    format::{Class, Decoded, Finite, Real},
     report::Table,
 };
 

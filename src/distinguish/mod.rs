@@ -49,7 +49,6 @@ use crate::{
     base::{named::Named, sentence::capitalised, work::UNASKED},
     comparison::{Complexity, Subject},
     device::Device,
-    explain,
     isa::{Case, Instruction},
     rule::Changed,
     steps,

@@ -20,7 +20,6 @@ use crate::{
     bench::{Bench, Uniform},
     device::{Batches, Device, ModelDevice},
     isa::{Case, Instruction},
-    order,
 };
 
 /// Largest number of instructions measured in parallel.

@@ -35,7 +35,6 @@ use crate::{
     bench::{Ask, TermAnswer, TermBench, Uniform},
     device::Device,
     isa::{Case, Instruction},
-    order, steps, tree,
 };
 use steps::FeatureSteps;
 
@@ -154,7 +153,7 @@ fn floating(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
     range::subnormals(bench, table)?;
     specials::measure(bench, table)?;
     range::overflow(bench, table)?;
-    let found = order::find(bench.i, &mut |cases| bench.codes(cases));
+    let found = crate::order::find(bench.i, &mut |cases| bench.codes(cases));
     let order = match found {
         Ok(found) => found.order,
         // The formats hold no terms that show an order.

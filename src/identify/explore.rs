@@ -17,7 +17,6 @@ use crate::{
     base::{interrupt, parallel},
     isa::Instruction,
     order::{self, Manner, Meeting, Order},
-    tree::{self},
 };
 
 /// Largest number of tiles for the order.

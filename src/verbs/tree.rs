@@ -16,9 +16,9 @@ use crate::{
     device::{self, DeviceName},
     document::chip,
     isa::{self, Instruction},
-    order::{self, drawing},
+    order,
     report::Report,
-    tree::{self, DeviceOrders, InstructionOrder, table},
+    tree::{self, DeviceOrders, InstructionOrder, drawing, table},
 };
 
 const HELP: &str = "\

@@ -8,7 +8,6 @@ use crate::{
     arithmetic::Model,
     comparison::{Answer, Listing, MismatchOrigin, Nans, Subject, VerificationRow, counts_note},
     device::Device,
-    explain,
     report::{Report, Table, grouped},
     steps,
 };

@@ -8,7 +8,7 @@ use tcnum::{
     features::{Features, entry_of_c, measure, order_words},
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction},
-    order, tree,
+    order,
 };
 
 use crate::{
