@@ -85,8 +85,8 @@ WRONG = {
     "a function without an instruction": (lambda: tcnum.verify(max), TypeError, "instr"),
     "a function that cannot be asked": (lambda: tcnum.device(3), TypeError, "function"),
     "a function of one operand": (lambda: tcnum.device(max, operands=1), TypeError, "2"),
-    "cases that are none": (lambda: tcnum.verify("model:hopper", instr=F16, cases=-1), ValueError, "--cases"),
-    "an option that there is not": (lambda: tcnum.verify("model:hopper", instr=F16, casses=1), ValueError, "--casses"),
+    "cases that are none": (lambda: tcnum.verify("model:hopper", instr=F16, cases=-1), ValueError, "cases"),
+    "an option that there is not": (lambda: tcnum.verify("model:hopper", instr=F16, casses=1), ValueError, "casses"),
     "a command that there is not": (lambda: tcnum.command("verfy"), ValueError, "verfy"),
     "a word that is none": (lambda: tcnum.command("formats", [1]), TypeError, "word"),
     "two words for one thing": (lambda: tcnum.identify(max, instr=F16, k=3), TypeError, "instr"),
@@ -101,6 +101,8 @@ def test_what_is_wrong_is_said(what):
     with pytest.raises(error, match=says) as raised:
         call()
     assert isinstance(raised.value, (tcnum.Error, TypeError, ValueError)) and str(raised.value)
+    # Messages name parameters, not options of the command line.
+    assert " --" not in str(raised.value)
 
 
 def test_a_failed_call_leaves_the_next_one_as_it_was():
