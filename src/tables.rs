@@ -2,7 +2,7 @@
 
 use crate::{
     atlas, bound, calc, catalogue, chain, check, comparison, convert, cost, device, diff, distinguish, emulate,
-    experiment, explain, features, gemm, identify, inspect, matching, power, probe, quantise, record,
+    experiment, explain, features, gemm, identify, inspect, matching, power, probe, product, quantise, record,
     report::{self, Declaration, schema},
     steps, tree, verify,
 };
@@ -103,7 +103,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<matching::MatchRow>(),
         Declaration::of::<matching::DecisionRow>(),
         Declaration::of::<matching::CaptureRow>(),
-        Declaration::of::<gemm::tables::ProductComparisonRow>(),
+        Declaration::of::<product::ProductComparisonRow>(),
         Declaration::of::<gemm::tables::ProductRow>(),
         Declaration::of::<gemm::tables::ProductStepRow>(),
         Declaration::of::<gemm::tables::SmallestProductRow>(),

@@ -104,8 +104,10 @@ pub(crate) fn exception(py: Python<'_>, error: &Error, cause: Option<PyErr>) -> 
         // A wrong request, or an instruction that a device lacks.
         _ => "RequestError",
     };
-    let made =
-        py.import("tcnum._tcnum").and_then(|own| own.getattr(name)).and_then(|class| class.call1((as_parameters(&error.to_string()),)));
+    let made = py
+        .import("tcnum._tcnum")
+        .and_then(|own| own.getattr(name))
+        .and_then(|class| class.call1((as_parameters(&error.to_string()),)));
     let made = made.map_or_else(|failed| failed, PyErr::from_value);
     if cause.is_some() {
         made.set_cause(py, cause);

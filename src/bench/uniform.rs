@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::format::{Class, Format};
 
-/// What a device gives for everything that it is asked.
+/// The one answer of a device to everything that it is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uniform {
     /// NaN, of whatever code.
@@ -16,7 +16,9 @@ pub enum Uniform {
 }
 
 impl Uniform {
-    /// What two or more answers in the format of D have in common, if they do; other answers come from an arithmetic.
+    /// The class or code that two or more answers share.
+    ///
+    /// Answers that share neither come from an arithmetic.
     pub(crate) fn of(d: &'static Format, answers: impl Iterator<Item = u64>) -> Option<Uniform> {
         let mut answers = answers.peekable();
         let first = *answers.peek()?;

@@ -86,7 +86,7 @@ pub fn relative(bounds: &OrderFreeBounds) -> ErrorBound {
     (0..PLACES).map(of).max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default()
 }
 
-/// Adds a table to a report: the bounds of a claim's schedules for each k, which are the answer where there is none yet.
+/// Adds the bounds of a claim's schedules for each k to a report, and the answer if it has none yet.
 ///
 /// # Errors
 /// A schedule that has no bound from magnitudes; [`Error::Interrupted`](crate::Error::Interrupted), with the rows until then.

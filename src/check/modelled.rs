@@ -1,4 +1,4 @@
-//! The bounds of a product of given operands, beside the errors of the product that the claimed arithmetic itself makes.
+//! Bounds of a product of given operands, beside the errors of the claimed arithmetic itself.
 
 use super::{CheckRequest, ProductCheck, check, sample::sampled_places, tables};
 use crate::{
@@ -31,7 +31,7 @@ pub struct ModelledProduct {
     pub factors: Factors,
     /// The claim on the sampled rows and columns.
     pub narrowed: Claim,
-    /// What was found on these.
+    /// The check of these.
     pub check: ProductCheck,
 }
 

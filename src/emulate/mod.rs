@@ -277,7 +277,7 @@ impl EmulateRequest {
         notes
     }
 
-    /// What the schemes cannot hold of given operands.
+    /// The elements of given operands that the schemes cannot hold.
     ///
     /// # Errors
     /// An interruption.

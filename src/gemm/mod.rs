@@ -1,4 +1,4 @@
-//! Products of devices and libraries: what they are by a schedule, how exact they are, and where two makers first differ.
+//! Products of devices and libraries: by schedules, against references, and of two makers.
 
 #[cfg(feature = "mpfr")]
 mod accuracy;

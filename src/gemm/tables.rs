@@ -6,7 +6,7 @@ use crate::{
     device::DeviceName,
     distinguish::tables as told,
     format::Format,
-    product::{Differences, Factors, Product, Schedule, places},
+    product::{Differences, Factors, Product, Schedule},
     report::{Report, Table, Verdict, grouped},
 };
 
@@ -47,37 +47,6 @@ crate::rows! {
         sum_rate: Option<f64> => shown("FLOP/s").if_filled(),
     }
 
-    /// D compared with another matrix in every bit.
-    pub struct ProductComparisonRow in "product_comparison" {
-        /// The other matrix.
-        file: String => shown("compared with").essential(),
-        /// Elements.
-        elements: usize => shown("elements").essential(),
-        /// Elements that are equal in every bit.
-        equal: usize => shown("equal").essential(),
-        /// Elements that differ.
-        differing: usize => shown("differ").essential(),
-        /// Largest distance, in numbers of the format.
-        ulps: Option<u64> => shown("max ulps").if_filled().essential(),
-        /// Row of the first element that differs.
-        row: Option<usize> => shown("first: row").if_filled(),
-        /// Its column.
-        column: Option<usize> => shown("column").if_filled().beside(),
-        /// Its code in D.
-        d: Option<String> => shown("D").if_filled().beside(),
-        /// Its code in the other matrix.
-        other: Option<String> => shown("other").if_filled().beside(),
-        /// Rows with a difference.
-        rows: usize => hidden(),
-        /// The rows with a difference.
-        which_rows: Option<String> => shown("rows").if_filled().essential(),
-        /// Columns with a difference.
-        columns: usize => hidden(),
-        /// The columns with a difference.
-        which_columns: Option<String> => shown("columns").if_filled().essential(),
-        /// Tiles of 64 x 64 with a difference.
-        tiles: usize => shown("tiles of 64 x 64"),
-    }
 }
 
 crate::rows! {
@@ -253,7 +222,7 @@ pub fn report_between(found: &Between, factors: &Factors, sides: &[ProductSide; 
     report.verdict = Verdict::Differ;
     report.answer = Some(between_answer(names, found));
     report.tables.push(Table::of("Two products", [between(names, found, rows, factors.k())]));
-    let compared = comparison(names[1].to_string(), d, &found.differences);
+    let compared = found.differences.row(names[1].to_string(), d);
     report.tables.push(Table::of(format!("{} compared", names[0]), [compared]));
     let (smallest, steps) = smallest(found, d);
     report.tables.extend(Table::of("Smallest product that shows the difference", smallest).filled());
@@ -308,27 +277,5 @@ pub fn comparison_answer(file: &str, found: &Differences) -> String {
         _ => {
             format!("D and {file} differ in {} of {} elements.", grouped(*differing as i64), grouped(*elements as i64))
         }
-    }
-}
-
-/// The row of a comparison.
-pub fn comparison(file: String, format: &Format, found: &Differences) -> ProductComparisonRow {
-    let code = |which: usize| found.first.map(|(_, _, codes)| format.hex(codes[which]));
-    let filled = |numbers| Some(places(numbers)).filter(|words| !words.is_empty());
-    ProductComparisonRow {
-        file,
-        elements: found.elements,
-        equal: found.elements - found.differing,
-        differing: found.differing,
-        ulps: found.ulps,
-        row: found.first.map(|first| first.0),
-        column: found.first.map(|first| first.1),
-        d: code(0),
-        other: code(1),
-        rows: found.rows.len(),
-        which_rows: filled(&found.rows),
-        columns: found.columns.len(),
-        which_columns: filled(&found.columns),
-        tiles: found.tiles.len(),
     }
 }

@@ -1,4 +1,4 @@
-//! What a checkpoint holds, and whether its layout can be right.
+//! The content of a checkpoint, and evidence for its layout.
 //!
 //! [`Survey`] tests by the values whether the conventions of a tensor's layout can be right: the order of nibbles, the direction of the
 //! global scale, and the order of the scales. [`compare`] compares two checkpoints after decoding.

@@ -2,7 +2,6 @@
 
 use super::Recognised;
 use crate::{
-    gemm::tables::comparison,
     product::{
         Factors, Matrix,
         kernel::Contradiction,
@@ -135,7 +134,7 @@ pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, r
     report.tables.extend(Table::of("Decisions of D", decisions(&schedules.decisions)).filled());
     report.tables.extend(Table::of(title, matches(schedules, apart.as_ref(), k, elements)).filled());
     if let Some((_, differences)) = &schedules.nearest {
-        report.tables.push(Table::of("Differences of the nearest schedule", [comparison(file, d.format, differences)]));
+        report.tables.push(Table::of("Differences of the nearest schedule", [differences.row(file, d.format)]));
     }
 }
 

@@ -3,7 +3,41 @@
 use std::collections::BTreeSet;
 
 use super::Matrix;
-use crate::{Error, Result, exact};
+use crate::{Error, Result, exact, format::Format};
+
+crate::rows! {
+    /// D compared with another matrix in every bit.
+    pub struct ProductComparisonRow in "product_comparison" {
+        /// The other matrix.
+        file: String => shown("compared with").essential(),
+        /// Elements.
+        elements: usize => shown("elements").essential(),
+        /// Elements that are equal in every bit.
+        equal: usize => shown("equal").essential(),
+        /// Elements that differ.
+        differing: usize => shown("differ").essential(),
+        /// Largest distance, in numbers of the format.
+        ulps: Option<u64> => shown("max ulps").if_filled().essential(),
+        /// Row of the first element that differs.
+        row: Option<usize> => shown("first: row").if_filled(),
+        /// Its column.
+        column: Option<usize> => shown("column").if_filled().beside(),
+        /// Its code in D.
+        d: Option<String> => shown("D").if_filled().beside(),
+        /// Its code in the other matrix.
+        other: Option<String> => shown("other").if_filled().beside(),
+        /// Rows with a difference.
+        rows: usize => hidden(),
+        /// The rows with a difference.
+        which_rows: Option<String> => shown("rows").if_filled().essential(),
+        /// Columns with a difference.
+        columns: usize => hidden(),
+        /// The columns with a difference.
+        which_columns: Option<String> => shown("columns").if_filled().essential(),
+        /// Tiles of 64 x 64 with a difference.
+        tiles: usize => shown("tiles of 64 x 64"),
+    }
+}
 
 /// Side of the tiles in which differences are counted: tiles of many kernels are multiples.
 const TILES: [usize; 2] = [64, 64];
@@ -28,6 +62,28 @@ pub struct Differences {
 }
 
 impl Differences {
+    /// The differences as a row, beside the matrix of a file.
+    pub fn row(&self, file: String, format: &Format) -> ProductComparisonRow {
+        let code = |which: usize| self.first.map(|(_, _, codes)| format.hex(codes[which]));
+        let filled = |numbers| Some(places(numbers)).filter(|words| !words.is_empty());
+        ProductComparisonRow {
+            file,
+            elements: self.elements,
+            equal: self.elements - self.differing,
+            differing: self.differing,
+            ulps: self.ulps,
+            row: self.first.map(|first| first.0),
+            column: self.first.map(|first| first.1),
+            d: code(0),
+            other: code(1),
+            rows: self.rows.len(),
+            which_rows: filled(&self.rows),
+            columns: self.columns.len(),
+            which_columns: filled(&self.columns),
+            tiles: self.tiles.len(),
+        }
+    }
+
     /// Compares two matrices of one shape and format.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What follows the unit's sums in a schedule: promotion, joins, scales, C, the bias and the output.
+//! Promotion, joins, scales, C, the bias and the output: all that follows the unit's sums.
 //!
 //! One text for the numbers of a product and for the enclosures of its bounds: each has its own [`RegisterArithmetic`].
 
@@ -51,7 +51,7 @@ pub(super) trait RegisterArithmetic {
     }
 }
 
-/// What a schedule takes of an element outside the unit.
+/// The scales and addends of an element outside the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct ElementAddends {
     /// The scales of A and B that multiply the joined sum.

@@ -220,7 +220,7 @@ impl Factors {
         Some([a, b])
     }
 
-    /// What a schedule takes of an element outside the unit, with this beta.
+    /// The scales and addends of an element outside the unit, with this beta.
     pub(super) fn addends(&self, schedule: &Schedule, beta: f64, (row, column): (usize, usize)) -> ElementAddends {
         let at_end = schedule.scales.is_some_and(|scales| scales.multiply.is_at_end());
         let c = self.c.as_ref().filter(|_| schedule.c != CEntry::Start && beta != 0.0);

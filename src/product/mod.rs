@@ -1,4 +1,4 @@
-//! Matrix products made of instructions, bit for bit: what a schedule says, and the one way in which it is followed.
+//! Matrix products made of instructions, bit for bit: schedules, and the one way to follow them.
 //!
 //! A [`Schedule`] says how a product is made: by which instruction, in what order along k, split into how many parts and how those are
 //! joined, promoted to a second register how often, and rounded to what. It is data, a small TOML file. [`Product::of`] follows it on
@@ -50,7 +50,7 @@ pub use aspects::{Aspect, AspectWords};
 pub use captures::{Capture, Captures};
 pub use compute::{StepSum, compute, steps};
 pub use computed::{Product, ReadMatrix, computing, usual_device};
-pub use differences::{Differences, places};
+pub use differences::{Differences, ProductComparisonRow, places};
 pub use drawn::{Values, draw};
 pub use executor::Executor;
 pub use factors::{Extents, Factors};

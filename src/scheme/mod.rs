@@ -1,4 +1,4 @@
-//! Products in formats that units lack, made of products of parts: schemes as data, and the one way in which they are followed.
+//! Products in formats that units lack, made of products of parts: schemes as data.
 //!
 //! A [`Scheme`] is a TOML file: how operands are split into parts, which products of parts make which sums, and how those are joined.
 

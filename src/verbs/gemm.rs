@@ -380,7 +380,7 @@ fn compare(file: Option<&ArrayFile>, d: &Matrix, report: &mut Report) -> Result<
     let found = Differences::between(d, &other).map_err(|error| error.within(file.label()))?;
     report.holds &= found.differing == 0;
     report.answer = Some(tables::comparison_answer(&file.label(), &found));
-    report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
+    report.tables.push(Table::of("Comparison", [found.row(file.label(), d.format)]));
     Ok(())
 }
 

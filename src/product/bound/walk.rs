@@ -28,7 +28,7 @@ pub(super) trait ElementSums {
     /// The scales of A and B outside the unit, of a run.
     fn scales(&self, run: &Run) -> Option<[f64; 2]>;
 
-    /// What is added outside the unit.
+    /// The addends and scales outside the unit.
     fn addends(&self) -> ElementAddends;
 
     /// True if the magnitudes of all parts of k together, not of each, reach the cap.

@@ -1,4 +1,4 @@
-//! References of single elements of a product, with scales, C and the bias: plain sums, and the exact one.
+//! References of single elements of a product, with scales, C and the bias.
 
 use rug::Float;
 

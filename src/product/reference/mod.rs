@@ -1,4 +1,4 @@
-//! What a product is compared with: plain sums in f32 and f64, and the exact sum.
+//! References of products: plain sums in f32 and f64, and the exact sum.
 //!
 //! [`Yardsticks`] give single elements of any product by a schedule, [`ProductReferences`] and [`DoubleReferences`] all elements of
 //! products of numbers of f32 and of f64.
@@ -18,7 +18,7 @@ pub use singles::ProductReferences;
 pub(crate) use singles::nearest;
 pub use yardstick::Yardstick;
 
-/// Columns of a matrix from `column` on, row by row, side by side for the lanes of a register; zeros beyond the last.
+/// Columns of a matrix from `column` on, for the lanes of a register; zeros beyond the last.
 fn panel<T: Copy + Default, const LANES: usize>(values: &[T], columns: usize, column: usize) -> Vec<[T; LANES]> {
     let width = LANES.min(columns - column);
     let line = |row: &[T]| {
