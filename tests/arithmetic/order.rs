@@ -9,7 +9,6 @@ use tcnum::{
     format::Format,
     isa::{self, Case},
     order::{self, FoundOrder, Leaf, Manner, Order, WIDE},
-    tree::{self},
 };
 
 fn found(evaluator: &Evaluator) -> Result<FoundOrder> {

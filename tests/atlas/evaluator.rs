@@ -1,7 +1,7 @@
 //! D and the steps of programs are the reference's.
 
 use serde_json::{Value, json};
-use tcnum::{arithmetic::Explanation, explain, format::Real, isa::Case, steps};
+use tcnum::{arithmetic::Explanation, format::Real, isa::Case, steps};
 
 use crate::{
     machine::amount,

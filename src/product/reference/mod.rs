@@ -1,6 +1,6 @@
 //! References of products: plain sums in f32 and f64, and the exact sum.
 //!
-//! [`Yardsticks`] give single elements of any product by a schedule, [`ProductReferences`] and [`DoubleReferences`] all elements of
+//! `Yardsticks` give single elements of any product by a schedule, [`ProductReferences`] and [`DoubleReferences`] all elements of
 //! products of numbers of f32 and of f64.
 
 mod doubles;
