@@ -30,7 +30,7 @@ pub struct EmulateQuestion {
     pub k: Vec<usize>,
     /// Computed rows and columns of the products.
     pub elements: [usize; 2],
-    /// Rows of the products, of which some are computed; by default only these.
+    /// Rows of the whole products; by default, as many as are computed.
     pub rows: Option<usize>,
     /// Distributions of the elements of both operands; integers are uniform in their range.
     #[serde(default, deserialize_with = "keys::draws")]

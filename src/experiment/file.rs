@@ -204,7 +204,7 @@ impl Experiment {
     /// The instruction that a device executes: this one, or its first substitute that the device has.
     ///
     /// # Errors
-    /// Those of the device.
+    /// The errors of the device.
     pub fn on(&self, device: &mut dyn Device, instruction: &Instruction) -> Result<Option<Instruction>> {
         let others = self.instead.get(&instruction.name).into_iter().flatten();
         for candidate in std::iter::once(instruction).chain(others) {

@@ -20,7 +20,7 @@ use crate::{
 /// The product of A and B by a scheme on a device, in the format that it emulates (of integers: s32).
 ///
 /// # Errors
-/// Those of the device.
+/// The errors of the device.
 pub fn product(
     scheme: &Scheme,
     unit: &SchemeUnit,

@@ -5,6 +5,7 @@ mod corners;
 mod ends;
 mod injected;
 mod library;
+mod reproduced;
 
 use proptest::prelude::*;
 
