@@ -1,4 +1,4 @@
-//! What a cause makes of a product, computed a second time: exact sums, and the bounds of the claim.
+//! The product that a cause makes, computed a second time: exact sums, and bounds of the claim.
 
 use std::{collections::BTreeSet, ops::Range};
 
