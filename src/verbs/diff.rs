@@ -14,11 +14,11 @@ use super::{
 use crate::{
     Error, Result,
     base::interrupt,
+    campaign::MOST_CASES,
     diff::{self, tables},
-    distinguish::SearchLimits,
+    distinction::SearchLimits,
     report::{self, Report, Verdict},
     tables::declared,
-    verify::MOST_CASES,
 };
 
 const HELP: &str = "\

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     base::atomic,
+    campaign::MOST_CASES,
     comparison::Nans,
     device::{Device, DeviceName},
     document::chip,
@@ -19,7 +20,6 @@ use crate::{
     isa::Instruction,
     report::{Report, Table, Verdict},
     trace::Trace,
-    verify::MOST_CASES,
 };
 
 const HELP: &str = "\

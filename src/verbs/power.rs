@@ -10,11 +10,11 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
+    campaign::MOST_CASES,
     device::DeviceName,
     power,
     report::Report,
     rule::{self, RefutingData},
-    verify::MOST_CASES,
 };
 
 /// Cases where no number is given.

@@ -16,13 +16,14 @@ use super::{
 use crate::{
     Error, Result,
     base::atomic,
+    campaign::MOST_CASES,
     comparison::Nans,
     device::{self, DeviceName},
     inputs::Sequence,
     report::Report,
     trace::TraceKind,
     verify::{
-        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, MOST_CASES, campaign,
+        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, campaign,
         recordings::{self, RecordingsRequest, VerifiedRecordings},
         tables,
     },

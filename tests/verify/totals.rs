@@ -22,10 +22,8 @@ use tcnum_engine::{
         LocalThreads, Mismatch, Spot, Verified,
     },
 };
-use tcnum_study::verify::{
-    Part, Run, State, drive, drive_all, engine,
-    merge::{PartFile, merge},
-};
+use tcnum_engine::campaign::{Part, Run, State, drive, drive_all, engine};
+use tcnum_study::verify::merge::{PartFile, merge};
 
 const NAME: &str = "mma.m16n8k16.f32.f16.f16.f32";
 /// Tiles of a unit of this instruction.

@@ -16,10 +16,10 @@ use super::named::named;
 use crate::{
     Error, Result, arithmetic,
     base::{atomic, nearest::nearest},
+    campaign::MOST_SHARDS,
     device::DeviceName,
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
-    verify::MOST_SHARDS,
 };
 
 /// Longest `--timeout`, in seconds: a week.
