@@ -1,6 +1,6 @@
 //! Features of matrix instructions that the literature lists, measured by a few directed inputs.
 //!
-//! Nothing is assumed about the device. The order of the sum comes first ([`crate::tree`]), because it shows which terms meet in one
+//! No model of the device is assumed. The order of the sum comes first ([`crate::tree`]), because it shows which terms meet in one
 //! step; all other inputs are made for that order. A feature that the formats cannot show is not guessed: its cell is `-`, with the
 //! reason.
 
