@@ -161,6 +161,6 @@ pub mod verbs;
 pub mod verify;
 mod version;
 
-pub use base::{interrupt::interruptible, stage::Stage};
+pub use base::{interrupt::interruptible, parameters::spelled, stage::Stage};
 pub use tcnum_core::{Error, Interruption, Result, arithmetic, exact, format, inputs, isa, number, softfloat};
 pub use version::{COMMIT, VERSION};

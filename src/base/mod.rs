@@ -7,6 +7,7 @@ mod early_sync;
 #[cfg(feature = "cli")]
 pub(crate) mod input;
 pub(crate) mod interrupt;
+pub(crate) mod parameters;
 pub(crate) mod places;
 pub(crate) mod sentence;
 #[cfg(feature = "cli")]

@@ -196,7 +196,7 @@ fn named(layout: &Layout, config: &Config) -> bool {
 fn chosen(mut fits: Vec<Fit>, given: bool, config: Option<&Config>) -> Option<CheckpointTensor> {
     let by_config = |fit: &Fit| config.is_some_and(|config| !fit.layout.config.is_empty() && named(fit.layout, config));
     let by_metadata = |fit: &Fit| !fit.layout.metadata.is_empty();
-    let mut named_by = if given { "--layout" } else { "names" };
+    let mut named_by = if given { "‹layout›" } else { "names" };
     if !given && fits.iter().any(by_config) {
         named_by = "config";
         fits.retain(by_config);

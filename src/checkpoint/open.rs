@@ -74,7 +74,7 @@ impl Checkpoint {
         let found =
             find::tensors(&file, &layouts, given, config.as_ref()).map_err(|error| error.within(path.display()))?;
         if let Some(layout) = layout.filter(|_| found.tensors.iter().all(|tensor| tensor.layouts.is_empty())) {
-            notes.push(format!("{}: no tensor fits --layout {}.", path.display(), layout.name));
+            notes.push(format!("{}: no tensor fits ‹layout={}›.", path.display(), layout.name));
         }
         notes.extend(found.notes);
         Ok(Checkpoint {

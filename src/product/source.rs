@@ -153,7 +153,7 @@ impl OperandSource {
 }
 
 fn missing() -> Error {
-    Error::request("A or B is missing: give --a and --b, or --shape M,N,K")
+    Error::request("A or B is missing: give ‹a› and ‹b›, or ‹shape=M,N,K›")
 }
 
 /// The format of the elements that a library takes: f32 for tf32, which it rounds itself.

@@ -65,11 +65,11 @@ impl ArrayCounts {
     /// A sentence on all arrays, of which the chosen ones are `done`; `None` if all are chosen.
     pub fn sentence(&self, done: &str) -> Option<String> {
         let left = [
-            (self.alone, "left alone (norms, biases, embeddings, scales, vectors; --include '*' takes them)"),
+            (self.alone, "left alone (norms, biases, embeddings, scales, vectors; ‹include='*'› takes them)"),
             (self.parts, "left alone as parts of quantised tensors (scales, zero points, codes)"),
             (self.integers, "left alone as integers"),
             (self.undecoded, "left out, in types of GGUF that are not decoded"),
-            (self.unwanted, "left out by --include and --exclude"),
+            (self.unwanted, "left out by ‹include› and ‹exclude›"),
         ];
         let all = self.chosen + left.iter().map(|(count, _)| count).sum::<usize>();
         let left: Vec<String> =
@@ -96,7 +96,7 @@ impl TensorChoice {
     pub fn of<'a>(&self, file: &'a ArrayFile, weights: bool) -> Result<ChosenTensors<'a>> {
         let names = || file.arrays.iter().map(|array| array.name.as_str());
         for (flag, pattern) in
-            self.include.iter().map(|own| ("--include", own)).chain(self.exclude.iter().map(|own| ("--exclude", own)))
+            self.include.iter().map(|own| ("‹include›", own)).chain(self.exclude.iter().map(|own| ("‹exclude›", own)))
         {
             if let Some(defect) = pattern::defect(pattern) {
                 return Err(Error::request(format!("{flag} '{pattern}': {defect}")));
@@ -119,7 +119,7 @@ impl TensorChoice {
         if self.include.is_empty() && weights {
             if let (Some(array), false) = (undecoded, has_weights) {
                 return Err(Error::request(format!(
-                    "array '{}' has the type {}, which is not decoded, and there are no other weights; name arrays by --include",
+                    "array '{}' has the type {}, which is not decoded, and there are no other weights; name arrays by ‹include›",
                     array.name,
                     array.kind.type_name()
                 )));
@@ -132,7 +132,7 @@ impl TensorChoice {
                 Some(scale) => {
                     format!("there are no weights: '{}' is part of a quantised tensor, or a scale", scale.name)
                 }
-                None => "there are no floating-point tensors; use --include NAME for others (integers count by value)"
+                None => "there are no floating-point tensors; use ‹include=NAME› for others (integers count by value)"
                     .into(),
             })),
             false => Ok(ChosenTensors { counts: self.counts(file, &chosen), chosen }),
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(names(&usual.chosen), ["model.layers.0.mlp.up_proj.weight"]);
         assert_eq!(
             usual.counts.sentence("quantised").unwrap(),
-            "6 arrays: 1 quantised (1 tensor), 5 left alone (norms, biases, embeddings, scales, vectors; --include '*' takes them)."
+            "6 arrays: 1 quantised (1 tensor), 5 left alone (norms, biases, embeddings, scales, vectors; ‹include='*'› takes them)."
         );
         assert_eq!(TensorChoice::default().of(&file, false).unwrap().chosen.len(), 6);
         let all = TensorChoice { include: vec!["*".into()], exclude: vec!["*bias".into()] };

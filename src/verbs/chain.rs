@@ -128,7 +128,7 @@ fn fewer(runner: &Runner) -> Option<String> {
     let asked = runner.request.chains;
     let least = runner.curves.iter().map(ChainCurve::chains).min().filter(|chains| *chains < asked)?;
     Some(format!(
-        "{} computed {least} of the default {asked} chains in a minute; --chains N computes N.",
+        "{} computed {least} of the default {asked} chains in a minute; ‹chains=N› computes N.",
         runner.device.identity().name
     ))
 }

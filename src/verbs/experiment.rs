@@ -10,6 +10,7 @@ use super::{
     gates::Gates,
     invocation,
     options::{Timeout, device_name, integer},
+    spelling,
 };
 use crate::{
     Error, Result,
@@ -100,7 +101,7 @@ impl Arguments {
         own.invocation = invocation();
         own.annotations = self.destination.annotations.clone();
         own.annotations.push(("experiment".into(), experiment.name.clone()));
-        let text = report::render(own, View::Json, &ViewLayout::default());
+        let text = report::render(&own.clone().reworded(spelling::options), View::Json, &ViewLayout::default());
         atomic::write(&folder.join(format!("{}.json", experiment.name)), text.as_bytes())
     }
 }

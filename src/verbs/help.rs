@@ -1,6 +1,6 @@
 //! Shape of the help: one sentence, examples that parse, one line for each option.
 
-use std::path::Path;
+use std::{collections::BTreeSet, fs, path::Path};
 
 use clap::Command;
 
@@ -109,4 +109,35 @@ fn an_example_of_the_help_is_a_command_line() {
         };
         examples.filter_map(parse).collect()
     });
+}
+
+/// Parameters that a source file names in messages, such as `‹cases›`.
+fn parameters(text: &str) -> impl Iterator<Item = &str> {
+    text.split('‹')
+        .skip(1)
+        .filter_map(|part| part.split_once('›'))
+        .map(|(named, _)| named.split('=').next().unwrap_or(named))
+}
+
+#[test]
+fn a_parameter_that_a_message_names_is_an_option_of_a_verb() {
+    let options: BTreeSet<String> = verbs()
+        .iter()
+        .flat_map(|(_, verb)| {
+            verb.get_arguments().filter_map(clap::Arg::get_long).map(|long| long.replace('-', "_")).collect::<Vec<_>>()
+        })
+        .collect();
+    let mut named = BTreeSet::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => named.extend(parameters(&fs::read_to_string(path).unwrap_or_default()).map(String::from)),
+            }
+        }
+    }
+    named.retain(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !name.is_empty());
+    assert!(named.len() > 40 && named.is_subset(&options), "{:?} are no options", named.difference(&options));
 }

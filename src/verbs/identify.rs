@@ -111,7 +111,7 @@ fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
             atomic::write(path, text.as_bytes()).map_err(|error| error.within("--model-out"))?;
             report.notes.push(format!("The model file is {}.", path.display()));
         }
-        None => report.notes.push(format!("The model file (--model-out writes it):\n{text}")),
+        None => report.notes.push(format!("The model file (‹model_out› writes it):\n{text}")),
     }
     Ok(())
 }

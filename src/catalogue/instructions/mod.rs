@@ -58,7 +58,7 @@ pub(crate) fn instructions(
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
         return Err(outcome?.unwrap_or_else(|| {
             Error::request(format!(
-                "{} ({}) has no such instruction; omit --device to see which architectures do",
+                "{} ({}) has no such instruction; omit ‹device› to see which architectures do",
                 identity.name, identity.description
             ))
         }));
