@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputDestination, Progress, Verb, progress::Bar};
+use super::{
+    OutputDestination, Progress, Verb,
+    progress::Bar,
+    shared::{CodeFormat, Include, with_default},
+};
 use crate::{
     Error, Result,
     base::nearest::nearest,
@@ -27,6 +31,7 @@ More: docs/inspect.md";
 /// Lists the layouts, formats and conventions of a checkpoint, or compares two.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
+#[command(mut_arg("include", |option| with_default(option, "all")))]
 pub(super) struct Arguments {
     /// Checkpoint: .safetensors, .gguf or .npy, a folder, or an index (.json)
     #[arg(value_name = "FILE")]
@@ -37,12 +42,10 @@ pub(super) struct Arguments {
     /// Layout of quantised tensors: a name, or a file of your own
     #[arg(long, value_name = "NAME|FILE.toml")]
     layout: Option<String>,
-    /// Format of codes that a file does not name (.npy of ml_dtypes)
-    #[arg(long, value_name = "FORMAT")]
-    from: Option<String>,
-    /// Names of tensors, * for any text [default: all]
-    #[arg(long, value_name = "PATTERN")]
-    include: Vec<String>,
+    #[command(flatten)]
+    from: CodeFormat,
+    #[command(flatten)]
+    include: Include,
     #[command(flatten)]
     destination: OutputDestination,
 }

@@ -54,7 +54,7 @@ use common::{
     drawings, files, gates, named,
     options::{self, MAX_TIMEOUT, integer},
     progress::{self, Bar, Progress},
-    rounding, select, spelling,
+    rounding, select, shared, spelling,
     verb::Verb,
 };
 
