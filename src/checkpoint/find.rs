@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     config::Config,
-    elements::ElementReader,
     layout::{ArrayParts, Codes, Layout, Storage, with_stem},
     own::is_converted,
     packing::Packing,
@@ -17,7 +16,7 @@ use crate::{
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray},
     base::visible::one_line,
     format::{Format, find as format_of},
-    tensor::{Matrices, Sharing, original_shape},
+    tensor::{ElementReader, Matrices, Sharing, original_shape},
 };
 
 /// Most global scales: one for each expert.

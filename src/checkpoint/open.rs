@@ -12,7 +12,13 @@ use super::{
     own::OwnContent,
     tensor::{CheckpointTensor, Reading, TensorContent, TensorReader},
 };
-use crate::{Error, Result, array::ArrayFile, base::visible::one_line, format::Format, tensor::TensorPiece};
+use crate::{
+    Error, Result,
+    array::ArrayFile,
+    base::visible::one_line,
+    format::Format,
+    tensor::{ArrayRole, TensorPiece},
+};
 
 /// The tensors of a file, a folder or an index of files.
 #[derive(Debug)]
@@ -103,13 +109,13 @@ impl Checkpoint {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// True for floating-point values that are no scales.
-    pub(crate) fn is_weight(&self, tensor: &CheckpointTensor) -> bool {
-        let is_array = |array: usize| self.file.arrays[array].kind.is_floating() && !self.parts.contains(&tensor.name);
+    /// The role of a tensor, by the rule for arrays of files.
+    pub(crate) fn role(&self, tensor: &CheckpointTensor) -> ArrayRole {
         match tensor.content {
-            TensorContent::Plain(array) => is_array(array),
-            TensorContent::Quantised(_) => true,
-            TensorContent::Opaque { .. } => false,
+            _ if self.parts.contains(&tensor.name) => ArrayRole::Part,
+            TensorContent::Plain(array) => ArrayRole::of(&self.file.arrays[array]),
+            TensorContent::Quantised(_) => ArrayRole::of_numbers(&tensor.name, &tensor.shape),
+            TensorContent::Opaque { .. } => ArrayRole::Undecoded,
         }
     }
 

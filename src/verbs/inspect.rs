@@ -10,13 +10,12 @@ use super::{
     shared::{CodeFormat, Include, with_default},
 };
 use crate::{
-    Error, Result,
-    base::nearest::nearest,
+    Result,
     checkpoint::{Checkpoint, CheckpointTensor, Layout},
     format,
     inspect::{compared, inspected},
-    isa::pattern,
     report::Report,
+    tensor::TensorChoice,
 };
 
 const HELP: &str = "Examples:
@@ -63,7 +62,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let open = |path: &PathBuf| Checkpoint::open(path, layout.as_ref(), from);
     let first = open(&arguments.file)?;
     let second = arguments.other.as_ref().map(open).transpose()?;
-    let chosen = chosen(&first, &arguments.include)?;
+    let choice = TensorChoice { include: arguments.include.to_vec(), exclude: Vec::new() };
+    choice.check(|| first.tensors.iter().map(|tensor| tensor.name.as_str()))?;
+    let chosen: Vec<&CheckpointTensor> = first.tensors.iter().filter(|tensor| choice.wants(&tensor.name)).collect();
     let progress = Progress::new(&arguments.destination);
     let total = chosen.iter().map(|tensor| tensor.len() as u64).sum();
     let bar = Bar::new(&progress, "values", total, 0, 1);
@@ -90,22 +91,4 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     report.notes.extend(first.notes().iter().chain(second.iter().flat_map(|own| own.notes())).cloned());
     outcome
-}
-
-/// The tensors whose names match a pattern; without patterns, all.
-fn chosen<'a>(checkpoint: &'a Checkpoint, include: &[String]) -> Result<Vec<&'a CheckpointTensor>> {
-    let names = || checkpoint.tensors.iter().map(|tensor| tensor.name.as_str());
-    for own in include {
-        if let Some(defect) = pattern::defect(own) {
-            return Err(Error::request(format!("--include '{own}': {defect}")));
-        }
-        if !names().any(|name| pattern::matches(own, name)) {
-            let near = nearest(own, names(), 3).join(", ");
-            return Err(Error::request(format!("--include '{own}': no tensor has such a name; the nearest: {near}")));
-        }
-    }
-    let wanted = |tensor: &&CheckpointTensor| {
-        include.is_empty() || include.iter().any(|own| pattern::matches(own, &tensor.name))
-    };
-    Ok(checkpoint.tensors.iter().filter(wanted).collect())
 }
