@@ -112,7 +112,11 @@ pub mod tables;
 pub mod verbs;
 
 pub use tcnum_core::{Error, Interruption, Result, arithmetic, exact, format, inputs, isa, number, softfloat};
-pub use tcnum_engine::{VERSION, base::interrupt::interruptible, comparison, device, report};
+pub use tcnum_engine::{
+    VERSION,
+    base::{interrupt::interruptible, parameters::spelled},
+    comparison, device, report,
+};
 pub use tcnum_study::verify;
 
 #[cfg(feature = "cli")]

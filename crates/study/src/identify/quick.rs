@@ -61,7 +61,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     let kit = kit(i)?;
     if kit.known.is_empty() {
         return Err(Error::request(format!(
-            "no arithmetic is known for the operands of {i}; leave out --quick to search for a rule"
+            "no arithmetic is known for the operands of {i}; leave out ‹quick› to search for a rule"
         )));
     }
     let lanes = i.m.min(i.n);
