@@ -228,3 +228,41 @@ fn the_page_of_layers_names_every_room_and_no_other() {
     let unknown: Vec<_> = named.iter().filter(|name| !program.contains(name) && !core.contains(name)).collect();
     assert!(unknown.is_empty(), "{unknown:?} are no rooms");
 }
+
+#[test]
+fn every_declared_table_is_among_the_tables_of_reports() {
+    let mut declared = BTreeSet::new();
+    for file in
+        ["src", "crates/engine/src", "crates/study/src"].iter().flat_map(|folder| files(&repository(folder), ".rs"))
+    {
+        let text = fs::read_to_string(&file).unwrap();
+        let product = text.split("#[cfg(test)]").next().unwrap();
+        // The example of the macro itself is a comment.
+        let rows = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let names =
+            rows.filter_map(|line| line.trim().split_once(" in \"")?.0.split_once("struct ")).map(|(_, name)| name);
+        declared.extend(names.filter(|name| name.chars().all(char::is_alphanumeric)).map(String::from));
+    }
+    let tables = fs::read_to_string(repository("src/tables.rs")).unwrap();
+    let listed = tables.split("Declaration::of::<").skip(1).map(|rest| rest.split('>').next().unwrap());
+    let listed: BTreeSet<String> = listed.map(|path| path.rsplit("::").next().unwrap().to_string()).collect();
+    assert!(declared.len() > 50, "{declared:?}");
+    assert_eq!(declared, listed);
+}
+
+#[test]
+fn every_file_of_tests_is_part_of_a_test_program() {
+    for folder in ["tests", "crates/core/tests"].iter().flat_map(|folder| fs::read_dir(repository(folder)).unwrap()) {
+        let folder = folder.unwrap().path();
+        let Ok(main) = fs::read_to_string(folder.join("main.rs")) else { continue };
+        for file in
+            files(&folder, ".rs").iter().filter(|file| file.parent() == Some(&folder) && !file.ends_with("main.rs"))
+        {
+            let name = file.file_stem().unwrap().to_string_lossy();
+            let is_named = main
+                .lines()
+                .any(|line| line.trim() == format!("mod {name};") || line.contains(&format!("/{name}.rs\"")));
+            assert!(is_named, "{} is in no test program", file.display());
+        }
+    }
+}
