@@ -12,7 +12,7 @@ use std::{
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The folders whose words are held.
-const SOURCES: [&str; 2] = ["src", "core/src"];
+const SOURCES: [&str; 4] = ["src", "crates/core/src", "crates/engine/src", "crates/study/src"];
 
 /// Beginnings of sentences that hide their subject.
 const OPENINGS: [&str; 8] = ["Of ", "That of ", "Those of ", "That which ", "What ", "Whether ", "Which ", "Behind "];
@@ -25,17 +25,17 @@ const VAGUE: [&str; 9] =
 const FIRST_LINE: usize = 100;
 
 /// The search of `identify`, whose inner comments are not yet held to the rules.
-const NOT_YET: &str = "src/identify";
+const NOT_YET: &str = "crates/study/src/identify";
 
 /// Files below the commands whose texts hold options, and why.
 const OPTIONS: [(&str, &str); 7] = [
-    ("core/src/base/error.rs", "the name of a limit in the schema of results"),
+    ("crates/core/src/base/error.rs", "the name of a limit in the schema of results"),
     ("src/atlas/lists.rs", "whole commands of a page"),
     ("src/atlas/mod.rs", "the command that repeats a site"),
     ("src/atlas/instruction", "whole commands of a page"),
-    ("src/device/cuda/compile.rs", "options of NVRTC"),
+    ("crates/engine/src/device/cuda/compile.rs", "options of NVRTC"),
     ("src/document", "commands whose results a document holds"),
-    ("src/report/figure/svg.rs", "variables of a style sheet"),
+    ("crates/engine/src/report/figure/svg.rs", "variables of a style sheet"),
 ];
 
 /// Rust files below the source folders, without those of tests, by path.

@@ -6,8 +6,8 @@
 use tcnum::{
     arithmetic::{Evaluator, Model},
     isa::Instruction,
-    rule::{Change, Changed, changes, unobservable},
 };
+use tcnum_engine::rule::{Change, Changed, changes, unobservable};
 use toml::Value;
 
 /// Selections of one-step changes of a rule.
