@@ -121,8 +121,8 @@ pub use tcnum_study::verify;
 
 #[cfg(feature = "cli")]
 use tcnum_engine::{
-    Stage, array, base, catalogue, checkpoint, order, product, rows, rule, scheme, set_commit, steps, summary, tensor,
-    trace,
+    Stage, array, base, campaign, catalogue, checkpoint, distinction, order, product, rows, rule, scheme, set_commit,
+    steps, summary, tensor, trace,
 };
 #[cfg(feature = "cli")]
 use tcnum_study::{

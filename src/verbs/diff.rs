@@ -16,7 +16,7 @@ use crate::{
     Error, Result,
     base::interrupt,
     diff::{self, tables},
-    distinguish::SearchLimits,
+    distinction::SearchLimits,
     report::{self, Report, Verdict},
     tables::declared,
 };

@@ -16,7 +16,8 @@ use crate::{
     arithmetic::{Model, shipped},
     catalogue::evidence_for,
     device::{self, DEFAULT_MODEL, Device, DeviceName},
-    distinguish::{self, DevicePair, InstructionDistinction, SearchLimits, ShippedKnowledge, tables},
+    distinction::{self, DevicePair, InstructionDistinction, SearchLimits, ShippedKnowledge},
+    distinguish::tables,
     identify::causes,
     isa::Instruction,
     report::Report,
@@ -93,7 +94,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let model = DeviceName::Model(DEFAULT_MODEL.into());
             let chosen = arguments.selection.instructions(&[], Some(&model))?;
             let mut known = ShippedKnowledge::default();
-            let outcome = distinguish::shipped_knowledge(&chosen, &mut |stage| progress.at(stage), &mut known);
+            let outcome = distinction::shipped_knowledge(&chosen, &mut |stage| progress.at(stage), &mut known);
             tables::report_knowledge(&known, report);
             let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
             let uses = known.agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));

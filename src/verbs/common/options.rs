@@ -20,11 +20,11 @@ use crate::{
     Error, Result, arithmetic,
     array::Container,
     base::{atomic, nearest::nearest},
+    campaign::MOST_SHARDS,
     device::DeviceName,
     product::ArrayFile,
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
-    verify::MOST_SHARDS,
 };
 
 /// Longest `--timeout`, in seconds: a week.

@@ -12,7 +12,7 @@ use super::{
     named::named,
     options::{array_file, cases, device_name, integer, model_name, output_file, safetensors},
 };
-use crate::{device::DeviceName, inputs::Init, probe::MAX_SAMPLES, product::ArrayFile, verify::MOST_CASES};
+use crate::{campaign::MOST_CASES, device::DeviceName, inputs::Init, probe::MAX_SAMPLES, product::ArrayFile};
 
 /// Declares groups of one option, each of which stands for the option's value.
 macro_rules! shared {

@@ -24,7 +24,7 @@ Examples:
 
 WHAT: FILE.toml (a schedule), an instruction, rows=N, or a library's algorithm=ID,tile=N,...
 
-More: docs/gemm.md";
+More: docs/gemm-between.md";
 
 /// Compares the products of two devices: where they differ, and why.
 #[derive(Args, Debug)]

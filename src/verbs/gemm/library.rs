@@ -26,7 +26,7 @@ Examples:
   tcnum gemm library --shapes experiments/cublaslt.csv --output markdown --out cublaslt.md
   tcnum gemm library --batches experiments/transformer.csv
 
-More: docs/gemm.md";
+More: docs/gemm-library.md";
 
 /// Explains products of cuBLASLt by the schedules of their algorithms.
 #[derive(Args, Debug)]

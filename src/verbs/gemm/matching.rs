@@ -27,7 +27,7 @@ Examples:
   tcnum gemm match --match-all captures.safetensors
       every product of a file
 
-More: docs/gemm.md";
+More: docs/gemm-match.md";
 
 /// Finds the schedules that give a D in every bit (exit status 1: none does).
 #[derive(Args, Debug)]

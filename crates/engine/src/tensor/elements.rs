@@ -12,19 +12,19 @@ use crate::{
 pub enum ElementReader {
     /// Codes of one byte, with the value of each.
     Narrow(FormatDecoder, Vec<f64>),
-    /// Codes of two bytes.
+    /// Codes of a format of at most 16 bits.
     Half(FormatDecoder),
-    /// Numbers of f32.
+    /// f32.
     Single,
-    /// Numbers of f64.
+    /// f64.
     Double,
     /// Integers.
     Integers {
-        /// Bytes of each.
+        /// Bytes of an element.
         bytes: usize,
-        /// Bits that count.
+        /// Bits of it that count.
         bits: u32,
-        /// True for two's complement.
+        /// True for integers with a sign.
         signed: bool,
     },
 }

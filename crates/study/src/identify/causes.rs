@@ -9,7 +9,7 @@ use crate::{
     Result, Stage,
     comparison::Nans,
     device::Device,
-    distinguish::{
+    distinction::{
         DevicePair, DifferenceCause, DifferenceReason, DistinctionVerdict, InstructionDistinction, observable,
     },
     isa::Instruction,

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     base::interrupt,
     comparison::{Nans, with_one_nan},
-    distinguish::{observable, properties},
+    distinction::{observable, properties},
     isa::{Codes, Instruction},
     rule::shown,
 };

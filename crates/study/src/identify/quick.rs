@@ -6,7 +6,7 @@ use crate::{
     bench::part,
     comparison::{Nans, Subject, operands},
     device::{Batches, Device, ask},
-    distinguish::{AlikeArithmetics, Kit, kit},
+    distinction::{AlikeArithmetics, Kit, kit},
     inputs::{Corners, Sequence},
     isa::{Instruction, Tiles},
 };

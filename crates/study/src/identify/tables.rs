@@ -4,11 +4,11 @@ use super::{Finding, Identification, Refuting, Study, shortfall::Shortfall, word
 use crate::{
     Error, Result,
     base::work::UNASKED,
+    campaign::{Part, regimes},
     comparison::{Difference, Kinds, Listing, MismatchOrigin, Subject, operands},
-    distinguish::DifferenceKind,
+    distinction::DifferenceKind,
     report::{Report, Table, Verdict, grouped},
     rule::{self, Decision, RefutingData, Tested, summaries},
-    verify::{Part, tables::regimes},
 };
 
 crate::rows! {

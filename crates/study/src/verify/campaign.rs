@@ -6,9 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    MOST_LISTED, MOST_MISMATCHES, Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples,
-    drive, drive_all, engine, rule_digest,
+use super::checkpoint::Checkpoint;
+use crate::campaign::{
+    MOST_LISTED, MOST_MISMATCHES, Part, Run, State, counterexample_trace, counterexamples, drive, drive_all, engine,
+    rule_digest,
 };
 use crate::{
     Error, Interruption, Result,

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{MOST_LISTED, Part, Run, State, checkpoint, reports, rule_digest};
+use super::{checkpoint, reports};
+use crate::campaign::{MOST_LISTED, Part, Run, State, rule_digest};
 use crate::{Error, Result, arithmetic::Model, base::text, device::Count};
 
 /// A part and its file, for messages.

@@ -6,6 +6,7 @@ use super::{
     replay::{self, Replay, ReplayRequest},
     trace::{self, causes, verify},
 };
+
 use crate::{
     Error, Result, Stage,
     base::interrupt,

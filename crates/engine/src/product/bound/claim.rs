@@ -210,7 +210,7 @@ impl Claim {
                 None => format!("{} has no instruction that {product}; give ‹instr› or ‹schedule›", model.name),
                 Some((format, block)) => format!(
                     "{} has no instruction that takes scales in {format} of blocks of {block}, {product}; a schedule multiplies sums by such \
-                     scales: give ‹schedule=FILE› with [scales] (docs/gemm.md)",
+                     scales: give ‹schedule=FILE› with [scales] (docs/schedules.md)",
                     model.name
                 ),
             }));
