@@ -29,13 +29,13 @@ const NOT_YET: &str = "crates/study/src/identify";
 
 /// Files below the commands whose texts hold options, and why.
 const OPTIONS: [(&str, &str); 7] = [
-    ("core/src/base/error.rs", "the name of a limit in the schema of results"),
+    ("crates/core/src/base/error.rs", "the name of a limit in the schema of results"),
     ("src/atlas/lists.rs", "whole commands of a page"),
     ("src/atlas/mod.rs", "the command that repeats a site"),
     ("src/atlas/instruction", "whole commands of a page"),
-    ("src/device/cuda/compile.rs", "options of NVRTC"),
+    ("crates/engine/src/device/cuda/compile.rs", "options of NVRTC"),
     ("src/document", "commands whose results a document holds"),
-    ("src/report/figure/svg.rs", "variables of a style sheet"),
+    ("crates/engine/src/report/figure/svg.rs", "variables of a style sheet"),
 ];
 
 /// Rust files below the source folders, without those of tests, by path.

@@ -16,7 +16,7 @@ use crate::{
     device::{Device, Generation},
     gemm::library::checked_shape,
     isa::Instruction,
-    product::{Schedule, Values},
+    product::{ProductShape, Schedule, Values},
     report::Declaration,
 };
 
@@ -169,7 +169,8 @@ impl ChainFigure {
 impl ProductFigure {
     fn defect(&self) -> Option<String> {
         let empty = self.k.is_empty() || self.lines.is_empty() && !self.every_rule;
-        let wrong = self.k.iter().find_map(|k| checked_shape((self.rows, self.columns, *k)).err());
+        let wrong =
+            self.k.iter().find_map(|k| checked_shape(ProductShape { m: self.rows, n: self.columns, k: *k }).err());
         let wrong = wrong.or_else(|| self.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
         let wrong = wrong.or_else(|| empty.then(|| "it needs a k and a line".into()));
         wrong.map(|wrong| format!("[products]: {wrong}"))

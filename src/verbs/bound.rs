@@ -131,7 +131,7 @@ fn observe(arguments: &Arguments, model: &Model, i: &Instruction, cases: u64, re
     let mut found = ObservedErrors::default();
     let outcome = {
         let bar = Bar::new(&progress, "computing", cases, 0, 1);
-        bound::observe(model, i, (cases, seed), &mut found, &mut |done| bar.show(done, 0))
+        bound::observe(model, i, cases, seed, &mut found, &mut |done| bar.show(done, 0))
     };
     report.holds = found.violations == 0;
     report.verdict = Verdict::OutsideBound;

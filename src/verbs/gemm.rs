@@ -29,7 +29,7 @@ use crate::{
     gemm::{library::checked_shape, tables},
     product::{
         self, ArrayFile, Conversion, Differences, DrawnOperands, Factors, KOrder, Matrix, OperandSource, PartJoin,
-        Schedule, Values,
+        ProductShape, Schedule, Values,
         bound::{Claim, LibraryFamily},
     },
     report::{Report, Table},
@@ -380,7 +380,7 @@ impl ScheduleOptions {
 pub(super) fn shape(text: &str) -> std::result::Result<(usize, usize, usize), String> {
     let numbers: Option<Vec<usize>> = text.split([',', 'x']).map(|number| number.trim().parse().ok()).collect();
     match numbers.as_deref() {
-        Some([m, n, k]) => checked_shape((*m, *n, *k)).map(|()| (*m, *n, *k)),
+        Some([m, n, k]) => checked_shape(ProductShape { m: *m, n: *n, k: *k }).map(|()| (*m, *n, *k)),
         _ => Err("expected M,N,K, such as 64,64,4096".into()),
     }
 }

@@ -126,7 +126,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut found = FileLosses::default();
     let mut one = |(number, array): (usize, &StreamedArray)| -> Result<()> {
         let path = arguments.files[number].display();
-        if !array.whole {
+        if !array.complete {
             let cut = format!("{path}: the file ends before the data of tensor '{}'", array.name);
             return Err(Error::request(format!("{cut}; the result covers the tensors before it")));
         }

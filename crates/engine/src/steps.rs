@@ -130,8 +130,8 @@ fn says(line: Option<&ExplanationLine>) -> Said {
     Said {
         value: Some(real(&line.value)),
         exponent: line.exponent,
-        kept: line.kept.as_ref().map(scaled),
-        cut_off: cut.as_ref().map(scaled),
+        kept: line.kept.as_ref().map(power_of_two_text),
+        cut_off: cut.as_ref().map(power_of_two_text),
         code: line.code.map(|(format, code)| format!("{} {format}", format.hex(code))),
     }
 }
@@ -191,14 +191,14 @@ fn real(value: &Real) -> String {
             };
             match exponent {
                 0 => decimal,
-                _ => format!("{decimal} = {}", scaled(finite)),
+                _ => format!("{decimal} = {}", power_of_two_text(finite)),
             }
         }
     }
 }
 
 /// A finite number as `M*2^E` with odd M.
-fn scaled(finite: &Finite) -> String {
+fn power_of_two_text(finite: &Finite) -> String {
     let odd = finite.odd();
     match (odd.significand, odd.exponent) {
         (0, _) => format!("{}0", sign(finite.negative)),
@@ -256,6 +256,6 @@ mod tests {
         );
         assert_eq!(real(&Real::Finite(finite(false, 3, 2000))), "~3.4443920858227636e+602 = 3*2^2000");
         let cut = finite(true, 11, -3).minus(&finite(true, 1, 0));
-        assert_eq!(scaled(&cut), "-3*2^-3");
+        assert_eq!(power_of_two_text(&cut), "-3*2^-3");
     }
 }

@@ -220,7 +220,7 @@ pub(super) fn streamed(file: impl Read, length: u64) -> Result<(Vec<StreamedArra
         let end = start.checked_add(array.data.0).and_then(|first| first.checked_add(array.data.1));
         let end = end.ok_or_else(|| format!("the data of tensor '{}' have an impossible place", array.name))?;
         array.data.0 += start;
-        array.whole = end <= length;
+        array.complete = end <= length;
         if !names.insert(array.name.clone()) {
             return Err(format!("two tensors have the name '{}'", array.name));
         }
@@ -319,7 +319,7 @@ mod tests {
                 ("c", vec![32], Content::Other("MXFP4"), (start + 160, 17)),
             ]
         );
-        assert!(arrays.iter().all(|array| array.whole));
+        assert!(arrays.iter().all(|array| array.complete));
         assert_eq!(metadata["general.architecture"], "llama");
     }
 
@@ -328,7 +328,7 @@ mod tests {
         let bytes = file(&GOOD, 177);
         for end in 0..bytes.len() {
             match read(&bytes[..end]) {
-                Ok(arrays) => assert!(end > bytes.len() - 209 && !arrays[2].whole, "{end}"),
+                Ok(arrays) => assert!(end > bytes.len() - 209 && !arrays[2].complete, "{end}"),
                 Err(error) => assert!(
                     error.contains("the file ends") || error.contains("not a GGUF") || error.contains("can hold"),
                     "{end}: {error}"

@@ -70,7 +70,7 @@ pub(super) fn streamed(
             bits: info.dtype.bitsize(),
             untyped: false,
             data: (from + first, end - first),
-            whole: from.saturating_add(end) <= length,
+            complete: from.saturating_add(end) <= length,
             part: false,
             made_of: 1,
             file: 0,
@@ -193,12 +193,12 @@ mod tests {
         for (array, start) in arrays.iter().zip(starts) {
             let found = read.iter().find(|found| found.name == array.name).unwrap();
             assert_eq!((&found.shape, found.kind, found.data), (&array.shape, array.kind, (start, array.bytes)));
-            assert!(found.whole);
+            assert!(found.complete);
         }
         for end in 0..header.len() {
             assert!(streamed(&header[..end], length).is_err(), "{end}");
         }
-        assert!(streamed(&header[..], length - 1).unwrap().0.iter().any(|array| !array.whole));
+        assert!(streamed(&header[..], length - 1).unwrap().0.iter().any(|array| !array.complete));
         assert!(streamed(&header[..], length + 1).is_err());
     }
 }

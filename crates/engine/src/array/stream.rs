@@ -86,7 +86,7 @@ pub struct StreamedArray {
     /// First byte of the data in the file, and their length in bytes.
     pub data: (u64, u64),
     /// True if the file has all of them.
-    pub whole: bool,
+    pub complete: bool,
     /// True for a part of a quantised tensor: codes without a layout, and scales next to codes.
     pub part: bool,
     /// Number of arrays of the file that it is made of.
@@ -111,7 +111,7 @@ impl StreamedArray {
             bits: 8 * bytes,
             untyped: false,
             data,
-            whole: true,
+            complete: true,
             part: false,
             made_of: 1,
             file: 0,
@@ -253,7 +253,7 @@ impl ArrayFile {
     /// # Errors
     /// A request error that names the path and the array.
     pub fn complete(&self, array: &StreamedArray) -> Result<()> {
-        match array.whole {
+        match array.complete {
             true => Ok(()),
             false => Err(wrong(self.path(array), &format!("the file ends in the data of array '{}'", array.name))),
         }

@@ -111,7 +111,7 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
     let mut quantised: BTreeMap<usize, CheckpointTensor> = BTreeMap::new();
     for (at, array) in file.arrays.iter().enumerate() {
         let (mut fits, mut misfits) = (Vec::new(), Vec::new());
-        for layout in layouts.iter().filter(|_| array.whole) {
+        for layout in layouts.iter().filter(|_| array.complete) {
             match fit(&arrays, (at, array), layout, config)? {
                 Ok(Some(tensor)) => fits.push(Fit { layout, tensor }),
                 Ok(None) => {}
@@ -123,7 +123,7 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
                 used.extend(tensor.arrays.iter().filter(|name| **name != array.name).cloned());
                 quantised.insert(at, tensor);
             }
-            None if !array.whole => found.misfits.push((array.name.clone(), TRUNCATED.into())),
+            None if !array.complete => found.misfits.push((array.name.clone(), TRUNCATED.into())),
             None if !misfits.is_empty() => found.misfits.push((array.name.clone(), one_line(&nearest(&misfits)))),
             None => {}
         }
@@ -155,7 +155,7 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
         match quantised.remove(&at) {
             // Codes of one tensor can have the name of a part of another: x_scale of a tensor x_scale_scale.
             Some(tensor) if !used.contains(&array.name) => found.tensors.push(tensor),
-            _ if used.contains(&array.name) || !array.whole => {}
+            _ if used.contains(&array.name) || !array.complete => {}
             _ => found.tensors.push(plain(at, array)),
         }
     }
@@ -335,7 +335,7 @@ impl<'a> ArraysFit<'a, '_> {
         };
         names.extend(global.iter().map(|(_, found)| found.name.clone()));
         let all = [Some(scales), global.map(|(_, found)| found)];
-        if let Some(cut) = all.into_iter().flatten().find(|own| !own.whole) {
+        if let Some(cut) = all.into_iter().flatten().find(|own| !own.complete) {
             return Ok(Err(Misfit::Shape(format!("'{}': {TRUNCATED}", cut.name))));
         }
         let unsupported = self.parts.unsupported.iter().find_map(|name| part(name)).map(|(_, own)| own.name.clone());
@@ -381,7 +381,7 @@ impl<'a> ArraysFit<'a, '_> {
                 Err(what) => return Ok(Err(Misfit::Shape(what))),
             },
         };
-        if let Some((_, own)) = zero.filter(|(_, own)| own.len() != scales.len() || !own.whole) {
+        if let Some((_, own)) = zero.filter(|(_, own)| own.len() != scales.len() || !own.complete) {
             let what = format!("'{}' has the shape {:?}, and its scales {:?}", own.name, own.shape, scales.shape);
             return Ok(Err(Misfit::Shape(what)));
         }
@@ -488,7 +488,7 @@ impl<'a> ArraysFit<'a, '_> {
             return Ok(None);
         };
         let wrong = || format!("'{}' holds no shape", array.name);
-        if array.len() > 8 || !array.whole {
+        if array.len() > 8 || !array.complete {
             return Ok(Some(Err(wrong())));
         }
         let mut extents = Vec::new();

@@ -78,7 +78,7 @@ pub(crate) struct ArrayParts {
     /// Values that share a scale; `None` for what the shape says.
     pub(crate) block: Option<Sharing>,
     /// True if the program that reads the layout takes only rows of whole blocks.
-    pub(crate) whole: bool,
+    pub(crate) whole_blocks: bool,
     /// Most dimensions of a tensor in blocks that the program takes.
     pub(crate) dimensions: Option<usize>,
     pub(crate) global: Option<(ArrayPart, GlobalScale)>,
@@ -365,7 +365,7 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
         scale_format: scale.format.as_ref().map(known).transpose()?,
         scale: part("scale", scale.name, scale.stored)?,
         block,
-        whole: scale.whole,
+        whole_blocks: scale.whole,
         dimensions: scale.dimensions,
         global,
         zero: zero.transpose()?,

@@ -90,7 +90,7 @@ impl OwnContent {
             scale: part("*_scale", scale),
             scale_format: Some(scale),
             block,
-            whole: false,
+            whole_blocks: false,
             dimensions: None,
             global,
             zero: None,

@@ -62,7 +62,7 @@ impl Layout {
             bytes: *stored != scale_type,
             tensor_scale: global.map_or(String::new(), |(part, _)| part.name.clone()),
             packed: self.codes.packing == Packing::LowFirst,
-            whole: parts.whole,
+            whole_blocks: parts.whole_blocks,
             dimensions: parts.dimensions,
             divides: global.is_some_and(|(_, used)| *used == GlobalScale::Divides),
             config: self.config.clone().into_iter().collect(),

@@ -83,7 +83,7 @@ pub struct Timing {
     /// Seconds of the same span, by the device's clock.
     pub seconds: f64,
     /// Seconds from the first start to the last end in any block.
-    pub whole: f64,
+    pub total_seconds: f64,
 }
 
 /// The state of a device under load.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Executor, Factors, Matrix, Run, Schedule, Walk,
+    ElementPlace, Executor, Factors, Matrix, Run, Schedule, Walk,
     bound::ErrorSource,
     epilogue::{self, RegisterArithmetic},
     executor::{ExecutedBy, executed},
@@ -441,7 +441,8 @@ impl Work<'_> {
         self.each(block, |at, row, column| {
             let Some(sum) = places.next() else { return };
             // Any scale will do for a run of zeros.
-            let scales = k.filter(|_| scaled).and_then(|k| factors.scales_at(schedule, (row, column), k));
+            let scales =
+                k.filter(|_| scaled).and_then(|k| factors.scales_at(schedule, ElementPlace { row, column }, k));
             let before = (!first).then_some(&*sum);
             *sum = epilogue::promoted(&numbers, schedule, before, &value(d, codes.get(at)), scales);
         });
@@ -454,12 +455,12 @@ impl Work<'_> {
         let format = schedule.output.format;
         let width = format.bytes();
         let mut bytes = Vec::with_capacity(block.elements() * width);
-        for (at, place) in block.places().enumerate() {
-            let addends = factors.addends(schedule, numbers.register.round(schedule.beta), place);
+        for (at, (row, column)) in block.places().enumerate() {
+            let addends =
+                factors.addends(schedule, numbers.register.round(schedule.beta), ElementPlace { row, column });
             let sums = parts.iter().map(|part| part[at]).collect();
             let d = numbers.code(epilogue::finished(&numbers, schedule, sums, &addends));
             if numbers.lacks_nan.get() {
-                let (row, column) = place;
                 return Err(Error::request(format!(
                     "D is NaN at row {row}, column {column}, and {format} has no NaN; choose another output format"
                 )));

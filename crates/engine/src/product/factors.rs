@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Matrix, Schedule,
+    ElementPlace, Matrix, Schedule,
     epilogue::ElementAddends,
     schedule::{BiasEntry, CEntry, OperandRounding, ScaleBlocks},
 };
@@ -213,7 +213,12 @@ impl Factors {
     }
 
     /// The scales of A and B outside the unit, of an element's terms at a k.
-    pub(super) fn scales_at(&self, schedule: &Schedule, (row, column): (usize, usize), k: usize) -> Option<[f64; 2]> {
+    pub(super) fn scales_at(
+        &self,
+        schedule: &Schedule,
+        ElementPlace { row, column }: ElementPlace,
+        k: usize,
+    ) -> Option<[f64; 2]> {
         let blocks = schedule.scales.as_ref()?;
         let a = self.scale_a.as_ref()?.value(row / blocks.a[0], k / blocks.a[1]);
         let b = self.scale_b.as_ref()?.value(k / blocks.b[0], column / blocks.b[1]);
@@ -221,12 +226,17 @@ impl Factors {
     }
 
     /// The scales and addends of an element outside the unit, with this beta.
-    pub(super) fn addends(&self, schedule: &Schedule, beta: f64, (row, column): (usize, usize)) -> ElementAddends {
+    pub(super) fn addends(
+        &self,
+        schedule: &Schedule,
+        beta: f64,
+        ElementPlace { row, column }: ElementPlace,
+    ) -> ElementAddends {
         let at_end = schedule.scales.is_some_and(|scales| scales.multiply.is_at_end());
         let c = self.c.as_ref().filter(|_| schedule.c != CEntry::Start && beta != 0.0);
         let bias = self.bias.as_ref().filter(|_| schedule.bias != BiasEntry::Start);
         ElementAddends {
-            scales: if at_end { self.scales_at(schedule, (row, column), 0) } else { None },
+            scales: if at_end { self.scales_at(schedule, ElementPlace { row, column }, 0) } else { None },
             c: c.map(|c| c.value(row, column)),
             bias: bias.map(|bias| bias.value(0, column)),
         }

@@ -15,6 +15,15 @@ pub struct Matrix {
     pub codes: Codes,
 }
 
+/// The place of an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ElementPlace {
+    /// Its row.
+    pub row: usize,
+    /// Its column.
+    pub column: usize,
+}
+
 impl Matrix {
     /// A matrix of codes.
     ///

@@ -56,7 +56,7 @@ pub use executor::Executor;
 pub use factors::{Extents, Factors};
 pub use file::instruction;
 pub use libraries::{LibrarySchedules, Prediction};
-pub use matrix::Matrix;
+pub use matrix::{ElementPlace, Matrix};
 pub use numbers::NumberMatrix;
 pub use operands::{ProductOperands, ProductShape};
 pub use plan::{Run, Walk};

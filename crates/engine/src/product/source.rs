@@ -120,7 +120,7 @@ impl OperandSource {
     /// As [`OperandSource::for_schedule`].
     pub fn for_problem(&self, problem: &Problem, notes: &mut Vec<String>) -> Result<Factors> {
         let mut read = |name, format| self.matrix(problem.d, (name, Some(format), self.conversion), notes);
-        let (a, b) = (read("a", taken(problem.a))?, read("b", taken(problem.b))?);
+        let (a, b) = (read("a", library_format(problem.a))?, read("b", library_format(problem.b))?);
         let c = read("c", problem.c_format())?;
         Ok(Factors { c, ..Factors::new(a.ok_or_else(missing)?, b.ok_or_else(missing)?) })
     }
@@ -193,13 +193,13 @@ fn missing() -> Error {
 }
 
 /// The format of the elements that a library takes: f32 for tf32, which it rounds itself.
-fn taken(format: &'static Format) -> &'static Format {
+fn library_format(format: &'static Format) -> &'static Format {
     format::find("f32").ok().filter(|_| format.name == "tf32").unwrap_or(format)
 }
 
 /// A schedule that takes the operands of a library: f32 is rounded to tf32 as the library does.
 pub fn with_library(schedule: &Schedule, problem: &Problem) -> Result<Schedule> {
     let rounding = OperandRounding { format: format::find("f32")?, rounding: Rounding::Rne };
-    let rounds = taken(problem.a) != problem.a;
+    let rounds = library_format(problem.a) != problem.a;
     Ok(Schedule { operands: schedule.operands.or(rounds.then_some(rounding)), ..schedule.clone() })
 }

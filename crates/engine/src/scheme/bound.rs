@@ -7,7 +7,7 @@ use super::{
 use crate::{
     format::Rounding,
     product::{
-        NumberMatrix,
+        NumberMatrix, ProductShape,
         reference::{DoubleReferences, times_power},
     },
 };
@@ -27,7 +27,8 @@ const HALF_SMALLEST: i32 = -1075;
 /// parts of k are those of a product of these rows and columns.
 pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, references: &DoubleReferences) -> Option<f64> {
     let k = a.columns as f64;
-    let parts = scheme.parts.map_or(1, |own| own.ranges((a.rows, b.columns, a.columns), 1).len());
+    let parts =
+        scheme.parts.map_or(1, |own| own.ranges(ProductShape { m: a.rows, n: b.columns, k: a.columns }, 1).len());
     let terms = scheme.parts.map_or(a.columns, |own| own.terms(parts, a.columns));
     let (units, slices) = match (&scheme.a, &scheme.b) {
         (OperandSplit::Slices(x), OperandSplit::Slices(y)) if x == y => {

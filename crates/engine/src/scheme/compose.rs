@@ -106,7 +106,8 @@ pub fn composed_products(
     for (at, totals) in totals.chunks_mut(rows * n).enumerate() {
         let (a, b) = operands.product(at);
         let whole_k = || std::iter::once(0..a.columns).collect::<Vec<Range<usize>>>();
-        let ranges = scheme.parts.map_or_else(whole_k, |parts| parts.ranges((m, n, a.columns), *batch));
+        let ranges =
+            scheme.parts.map_or_else(whole_k, |parts| parts.ranges(ProductShape { m, n, k: a.columns }, *batch));
         let terms = scheme.parts.map_or(a.columns, |parts| parts.terms(ranges.len(), a.columns));
         for range in ranges {
             products += scheme.products();
@@ -331,7 +332,7 @@ fn combined(scheme: &Scheme, (sums, scales): (&[Matrix], &[i32]), a: &SplitMatri
                     }
                 }
                 for (column, total) in totals.into_iter().enumerate() {
-                    let code = scaled(total, of_row + b.exponents[column], scheme.emulates, result);
+                    let code = scaled_code(total, of_row + b.exponents[column], scheme.emulates, result);
                     write(column, if a.lost[row] || b.lost[column] { nan } else { code });
                 }
             }
@@ -341,7 +342,7 @@ fn combined(scheme: &Scheme, (sums, scales): (&[Matrix], &[i32]), a: &SplitMatri
 }
 
 /// The code of a number times a power of two, rounded once.
-fn scaled(x: f64, exponent: i32, emulates: Emulated, result: &Format) -> u64 {
+fn scaled_code(x: f64, exponent: i32, emulates: Emulated, result: &Format) -> u64 {
     if exponent == 0 {
         return match emulates {
             Emulated::Single => u64::from((x as f32).to_bits()),

@@ -3,6 +3,7 @@
 use crate::{
     base::named::named,
     format::{self, Format, Rounding},
+    product::ProductShape,
 };
 
 /// A scheme: a product of high precision, made of products that a unit computes.
@@ -131,7 +132,7 @@ impl WholeParts {
     }
 
     /// The parts of k of a product of a batch of so many, shorter parts first.
-    pub fn ranges(&self, (m, n, k): (usize, usize, usize), batch: usize) -> Vec<std::ops::Range<usize>> {
+    pub fn ranges(&self, ProductShape { m, n, k }: ProductShape, batch: usize) -> Vec<std::ops::Range<usize>> {
         let tiles = k.div_ceil(self.tile);
         let of_d = m.div_ceil(self.tile) * n.div_ceil(self.tile);
         let few = if k >= self.from { self.outputs.div_ceil(of_d.max(1)).min(tiles) } else { 1 };
@@ -421,17 +422,19 @@ mod tests {
     fn parts_of_k_and_groups_are_those_that_cublas_was_seen_to_take() {
         let scheme = Scheme::find("cublas-fp64:8").unwrap();
         let parts = scheme.parts.unwrap();
-        let of_batch = |shape, batch| parts.ranges(shape, batch).iter().map(|own| own.len()).collect::<Vec<usize>>();
-        let lengths = |m, n, k| of_batch((m, n, k), 1);
+        let of_batch = |m, n, k, batch| {
+            parts.ranges(ProductShape { m, n, k }, batch).iter().map(|part| part.len()).collect::<Vec<usize>>()
+        };
+        let lengths = |m, n, k| of_batch(m, n, k, 1);
         assert_eq!(lengths(24, 16, 1000), [1000]);
         assert_eq!(lengths(24, 16, 1024), [128; 8]);
         assert_eq!(lengths(128, 256, 1300), [&[128; 10][..], &[20]].concat());
         assert_eq!(lengths(24, 16, 5000), [&[128; 24][..], &[256; 7], &[136]].concat());
         assert_eq!(lengths(1024, 1024, 16384), [8192; 2]);
         // Products of a batch have one part while s32 holds sums of products of 255 * 255.
-        assert_eq!(of_batch((1, 1, 33025), 2), [33025]);
-        assert_eq!(of_batch((600, 600, 33026), 2).len(), 4);
-        assert_eq!(of_batch((1, 1, 50000), 7), lengths(1, 1, 50000));
+        assert_eq!(of_batch(1, 1, 33025, 2), [33025]);
+        assert_eq!(of_batch(600, 600, 33026, 2).len(), 4);
+        assert_eq!(of_batch(1, 1, 50000, 7), lengths(1, 1, 50000));
         // 40 tiles of k for each product: six of the eight products of the smallest power of two, then two.
         let terms = parts.terms(1, 5120);
         let groups: Vec<usize> = scheme.sums[7].groups(terms).iter().map(|own| own.products.len()).collect();

@@ -194,7 +194,8 @@ pub enum ArrayRole {
 }
 
 impl ArrayRole {
-    pub(crate) fn of(array: &StreamedArray) -> ArrayRole {
+    /// The role of an array.
+    pub fn of(array: &StreamedArray) -> ArrayRole {
         match array.kind {
             _ if array.part => ArrayRole::Part,
             Content::Format(format) if format.name == "e8m0" => ArrayRole::Part,
@@ -205,7 +206,7 @@ impl ArrayRole {
     }
 
     /// The role of floating-point numbers.
-    pub(crate) fn of_numbers(name: &str, shape: &[usize]) -> ArrayRole {
+    pub fn of_numbers(name: &str, shape: &[usize]) -> ArrayRole {
         match () {
             () if names_scale(name) => ArrayRole::Scale,
             () if shape.len() > 1 && !matches(&LEFT_ALONE, name) => ArrayRole::Weight,
@@ -214,7 +215,7 @@ impl ArrayRole {
     }
 
     /// True for floating-point numbers, scales among them.
-    pub(crate) fn holds_numbers(self) -> bool {
+    pub fn holds_numbers(self) -> bool {
         matches!(self, ArrayRole::Scale | ArrayRole::Weight | ArrayRole::Other)
     }
 }

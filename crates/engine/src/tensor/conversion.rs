@@ -100,7 +100,7 @@ pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result
         ConversionTarget::Scalar { format, rounding, overflow } => {
             Tensor::Scalar(format, encode(source, format, *rounding, *overflow)?)
         }
-        ConversionTarget::Blocks(quantizer) => Tensor::Blocks(whole(quantize(source, row, quantizer))?),
+        ConversionTarget::Blocks(quantizer) => Tensor::Blocks(refuse_nan_scale(quantize(source, row, quantizer))?),
     };
     Ok(compared(source, result))
 }
@@ -131,7 +131,7 @@ pub fn convert_with_seed(
             let tensor_scale = code.map(|code| f32::from_bits(code as u32));
             let scales = Quantizer { tensor_scale, ..scales };
             let converter = BlockConverter::new(source.kind(), source.len(), &scales, Some(bits));
-            Tensor::Blocks(whole(converter.quantize(source, row, Some(&random)))?)
+            Tensor::Blocks(refuse_nan_scale(converter.quantize(source, row, Some(&random)))?)
         }
     };
     Ok(compared(source, result))
@@ -148,7 +148,7 @@ fn compared(source: &Tensor, result: Tensor) -> (Tensor, Deviations) {
 }
 
 /// Refuses the NaN that a NaN or an infinity makes of all values of a tensor.
-fn whole(blocks: Blocks) -> Result<Blocks> {
+fn refuse_nan_scale(blocks: Blocks) -> Result<Blocks> {
     let BlockFormat { rows, scale, .. } = *blocks.format;
     let is_nan = |code: &u32| matches!(scale.value(u64::from(*code)), Real::Nan);
     match rows == BlockFormat::WHOLE && blocks.scales.iter().any(is_nan) {

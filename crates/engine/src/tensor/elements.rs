@@ -18,7 +18,7 @@ pub enum ElementReader {
     Single,
     /// f64.
     Double,
-    /// Integers of this many bytes, of which so many bits count.
+    /// Integers.
     Integers {
         /// Bytes of an element.
         bytes: usize,

@@ -38,7 +38,9 @@ pub use pieces::TensorPiece;
 pub use pieces::{PieceGrid, Pieces, common_multiple};
 pub use sharing::Matrices;
 pub use sharing::Sharing;
-pub use source::{NamedArrays, ORIGINAL_SHAPE, SourceTensor, original_shape, scale_shape, stored_scale, whole};
+pub use source::{
+    NamedArrays, ORIGINAL_SHAPE, SourceTensor, original_shape, refuse_incomplete, scale_shape, stored_scale,
+};
 pub use unsound::UnsoundValues;
 pub use value::{Converted, ValueConversion, ValueRead, read};
 pub use values::{TensorKind, ValueReader};

@@ -25,7 +25,7 @@ pub struct ArrayNames {
     /// Codes of 4 bits always do.
     pub packed: bool,
     /// True if rows are whole blocks: the program that reads the layout takes no others.
-    pub whole: bool,
+    pub whole_blocks: bool,
     /// Most dimensions of a tensor in blocks that the program takes.
     pub dimensions: Option<usize>,
     /// Keys of `quantization_config` in `config.json` that name the layout.
@@ -43,7 +43,7 @@ impl Default for ArrayNames {
             tensor_scale: "*_tensor_scale".into(),
             divides: false,
             packed: false,
-            whole: false,
+            whole_blocks: false,
             dimensions: None,
             config: Vec::new(),
         }
@@ -73,7 +73,7 @@ impl ArrayNames {
             )))
         };
         let whole = BlockFormat::WHOLE;
-        if self.whole && format.rows == 1 && format.length < whole && !row.is_multiple_of(format.length) {
+        if self.whole_blocks && format.rows == 1 && format.length < whole && !row.is_multiple_of(format.length) {
             return refused(format!("programs read rows of whole blocks of {}", format.length));
         }
         let in_blocks = format.rows < whole && format.length < whole;

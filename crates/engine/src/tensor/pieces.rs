@@ -92,11 +92,7 @@ pub struct Pieces {
 
 impl Pieces {
     /// The pieces of `count` values in rows of `columns` and matrices of `height` rows.
-    pub(crate) fn new<const N: usize>(
-        count: usize,
-        (columns, height): (usize, usize),
-        blocks: [(usize, usize); N],
-    ) -> Pieces {
+    pub fn new<const N: usize>(count: usize, (columns, height): (usize, usize), blocks: [(usize, usize); N]) -> Pieces {
         let common = |of: fn(&(usize, usize)) -> usize| blocks.iter().map(of).fold(1, common_multiple);
         let (block_rows, block_columns) = (common(|own| own.0), common(|own| own.1));
         let rows = count / columns.max(1);

@@ -90,7 +90,7 @@ impl<'a> NamedArrays<'a> {
             }
             FileContent::Blocks(format) => self.blocks(array, format)?,
         };
-        whole(array)?;
+        refuse_incomplete(array)?;
         Ok(tensor)
     }
 
@@ -102,7 +102,7 @@ impl<'a> NamedArrays<'a> {
             let part = self.get(&format!("{name}{end}"));
             let part =
                 part.ok_or_else(|| wrong(format!("the array '{name}{end}' that belongs to {format} is missing")))?;
-            whole(part).map(|()| part)
+            refuse_incomplete(part).map(|()| part)
         };
         let packed = format.element.format.bits == 4;
         let shape = self.tensor_shape(array, packed)?;
@@ -228,8 +228,8 @@ pub fn stored_scale(scale: &'static Format) -> &'static Format {
 }
 
 /// Refuses an array whose data the file does not have.
-pub fn whole(array: &StreamedArray) -> Result<()> {
-    match array.whole {
+pub fn refuse_incomplete(array: &StreamedArray) -> Result<()> {
+    match array.complete {
         true => Ok(()),
         false => Err(Error::request(format!("the file ends before the data of array '{}'", array.name))),
     }

@@ -43,7 +43,8 @@ pub struct ObservedErrors {
 pub fn observe(
     model: &Model,
     instruction: &Instruction,
-    (cases, seed): (u64, u64),
+    cases: u64,
+    seed: u64,
     found: &mut ObservedErrors,
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {

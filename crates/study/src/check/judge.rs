@@ -17,7 +17,7 @@ use crate::{
     format::{Class, Format, Real},
     product::reference::Yardsticks,
     product::{
-        Factors, Matrix, Schedule,
+        ElementPlace, Factors, Matrix, Schedule,
         bound::{Claim, ElementBounds, ProductBounds, is_bare},
     },
 };
@@ -124,7 +124,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         true => {
             let values = d.values();
             ProductBounds::new(claim, factors)?.each(done, Tally::default, |tally, row, column, element| {
-                tally.judge(&exact, d, (row, column, values[row * d.columns + column]), element);
+                tally.judge(&exact, d, ElementPlace { row, column }, values[row * d.columns + column], element);
             })
         }
         false => {
@@ -199,7 +199,7 @@ impl ExactElements<'_> {
     }
 
     /// The product of the scales of an element's term.
-    fn scale(&self, (row, column): (usize, usize), k: usize) -> f64 {
+    fn scale(&self, ElementPlace { row, column }: ElementPlace, k: usize) -> f64 {
         let Factors { scale_a, scale_b, .. } = self.factors;
         match (scale_a, scale_b, self.schedule.instruction.scale, &self.schedule.scales) {
             (Some(x), Some(y), Some(scale), _) => x.value(row, k / scale.block) * y.value(k / scale.block, column),
@@ -211,13 +211,13 @@ impl ExactElements<'_> {
     }
 
     /// The largest error of an element that is computed in f64, in any order.
-    pub(super) fn reference_error(&self, place: (usize, usize)) -> f64 {
+    pub(super) fn reference_error(&self, place: ElementPlace) -> f64 {
         let [positive, negative] = self.signed_sums(place);
         (self.factors.k() + 4) as f64 * f64::EPSILON * (positive + negative)
     }
 
     /// The sums of the magnitudes of the positive and of the negative finite terms of an element.
-    fn signed_sums(&self, (row, column): (usize, usize)) -> [f64; 2] {
+    fn signed_sums(&self, ElementPlace { row, column }: ElementPlace) -> [f64; 2] {
         let Factors { a, b, c, bias, .. } = self.factors;
         let Schedule { alpha, beta, .. } = *self.schedule;
         // Finite factors whose product leaves f64 make a finite term.
@@ -225,7 +225,8 @@ impl ExactElements<'_> {
             let product: f64 = factors.iter().product();
             factors.iter().all(|factor| factor.is_finite()).then_some(product.clamp(f64::MIN, f64::MAX))
         };
-        let product = |k: usize| term(&[alpha, a.value(row, k), b.value(k, column), self.scale((row, column), k)]);
+        let product =
+            |k: usize| term(&[alpha, a.value(row, k), b.value(k, column), self.scale(ElementPlace { row, column }, k)]);
         let c = c.as_ref().and_then(|c| term(&[beta, c.value(row, column)]));
         let bias = bias.as_ref().and_then(|bias| term(&[bias.value(0, column)]));
         let terms = (0..self.factors.k()).filter_map(product).chain(c).chain(bias);
@@ -243,7 +244,7 @@ impl ExactElements<'_> {
         let Schedule { alpha, beta, .. } = *self.schedule;
         let mut sum = 0.0f64;
         for k in 0..self.factors.k() {
-            let (x, y, scale) = (a.value(row, k), b.value(k, column), self.scale((row, column), k));
+            let (x, y, scale) = (a.value(row, k), b.value(k, column), self.scale(ElementPlace { row, column }, k));
             // Finite operands whose product leaves f64 are finite.
             if !(x.is_finite() && y.is_finite() && scale.is_finite()) {
                 sum += x * y * scale;
@@ -268,7 +269,12 @@ impl ExactElements<'_> {
     }
 
     /// The verdict about an element of D.
-    pub(super) fn judge(&self, d: &Matrix, (row, column): (usize, usize), limits: Limits) -> (ElementVerdict, Outside) {
+    pub(super) fn judge(
+        &self,
+        d: &Matrix,
+        ElementPlace { row, column }: ElementPlace,
+        limits: Limits,
+    ) -> (ElementVerdict, Outside) {
         let value = d.value(row, column);
         let bound = limits.bound;
         let element = |exact: f64, error: f64| Outside { row, column, d: value, exact, error, bound };
@@ -287,7 +293,7 @@ impl ExactElements<'_> {
                     () if !d.format.has_infinity() => verdict(value.is_nan() || value == largest),
                     // Finite terms may overflow to the other infinity, and a unit may take a subnormal factor for zero.
                     () if value.is_nan()
-                        && (self.parts_may_become((row, column), -infinity)
+                        && (self.parts_may_become(ElementPlace { row, column }, -infinity)
                             || self.has_infinity_times_subnormal(row, column)) =>
                     {
                         ElementVerdict::Undecided
@@ -316,7 +322,7 @@ impl ExactElements<'_> {
                     () if bound.is_infinite() => ElementVerdict::Undecided,
                     () if self.overflows(d.format, judged.exact, bound, value) => ElementVerdict::Overflowed,
                     () if limits.may_saturate => ElementVerdict::Undecided,
-                    () if limits.may_overflow && self.parts_may_become((row, column), value) => {
+                    () if limits.may_overflow && self.parts_may_become(ElementPlace { row, column }, value) => {
                         ElementVerdict::Undecided
                     }
                     () => ElementVerdict::Outside,
@@ -327,7 +333,7 @@ impl ExactElements<'_> {
     }
 
     /// True if parts of an element's sum may overflow, so that D becomes this infinity or NaN.
-    fn parts_may_become(&self, place: (usize, usize), value: f64) -> bool {
+    fn parts_may_become(&self, place: ElementPlace, value: f64) -> bool {
         let [above, below] = self.signed_sums(place).map(|sum| sum >= self.end);
         match value {
             f64::INFINITY => above,

@@ -5,7 +5,7 @@ use crate::{
     Result,
     device::ModelDevice,
     product::{
-        Factors, Matrix, Product, Schedule,
+        Factors, Matrix, Product, ProductShape, Schedule,
         bound::{Claim, bounds_matrix, running_matrix},
     },
     report::{Report, Verdict},
@@ -62,7 +62,11 @@ impl ModelledProduct {
         report.holds = check.outside_count() == 0 && check.sample.running_outside.unwrap_or(0) == 0;
         report.verdict = Verdict::OutsideBound;
         report.answer = Some(tables::bound_answer(narrowed, check));
-        report.tables.push(tables::check(narrowed, (factors.a.rows, factors.b.columns, factors.k()), check));
+        report.tables.push(tables::check(
+            narrowed,
+            ProductShape { m: factors.a.rows, n: factors.b.columns, k: factors.k() },
+            check,
+        ));
         report.tables.extend(check.tolerance.as_ref().map(|tolerance| tables::tolerances([tolerance])));
     }
 

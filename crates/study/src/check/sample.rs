@@ -9,7 +9,7 @@ use crate::{
     Result,
     base::{interrupt, parallel, work},
     device::ModelDevice,
-    product::{Factors, Matrix, Product, bound::ElementBounds},
+    product::{ElementPlace, Factors, Matrix, Product, bound::ElementBounds},
 };
 
 /// Products that are computed to compare bits of elements which are not the schedule's, about.
@@ -88,7 +88,7 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
     let tallies = work::map(places.iter().zip(has_bits).collect::<Vec<_>>(), |((row, column), has_bits)| {
         let mut tally = Tally::default();
-        tally.decide(exact, d, (*row, *column), running(&bounds, *row, *column));
+        tally.decide(exact, d, ElementPlace { row: *row, column: *column }, running(&bounds, *row, *column));
         // Bits decide before bounds.
         tally.settle(&[has_bits]);
         Ok::<Tally, crate::Error>(tally)
@@ -163,7 +163,7 @@ pub(super) fn known(
             if interrupt::check().is_err() {
                 break;
             }
-            tally.decide(exact, d, (row, column), running(bounds, row, column));
+            tally.decide(exact, d, ElementPlace { row, column }, running(bounds, row, column));
         }
         let count = d.columns as u64;
         done(finished.fetch_add(count, std::sync::atomic::Ordering::Relaxed) + count);

@@ -5,7 +5,7 @@ use super::{
     power::{Fault, FaultFound},
 };
 use crate::{
-    product::{bound::Claim, places},
+    product::{ProductShape, bound::Claim, places},
     report::{Report, Table, Verdict, grouped},
 };
 
@@ -114,7 +114,7 @@ pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolera
         "Errors are measured to the exact product of the given A and B. The bounds rest on the model {}.",
         claim.model.name
     ));
-    report.tables.push(check(claim, (d.rows, d.columns, factors.k()), found));
+    report.tables.push(check(claim, ProductShape { m: d.rows, n: d.columns, k: factors.k() }, found));
     report.tables.extend(outside(found));
     report.tables.extend(found.diagnosis.as_ref().map(diagnosis::table));
     if !tolerances.is_empty() {
@@ -123,7 +123,7 @@ pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolera
 }
 
 /// The check in a row.
-pub fn check(claim: &Claim, (m, n, k): (usize, usize, usize), found: &ProductCheck) -> Table {
+pub fn check(claim: &Claim, ProductShape { m, n, k }: ProductShape, found: &ProductCheck) -> Table {
     let sample = &found.sample;
     Table::of(
         "Product against its bounds",

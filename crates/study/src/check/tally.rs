@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{ProductCheck, SampleCheck, judge::ExactElements, tolerance};
-use crate::product::{Matrix, bound::ElementReference};
+use crate::product::{ElementPlace, Matrix, bound::ElementReference};
 
 /// Elements outside that are listed, at most.
 pub(super) const LISTED: usize = 64;
@@ -76,28 +76,30 @@ impl Tally {
         &mut self,
         exact: &ExactElements,
         d: &Matrix,
-        (row, column, value): (usize, usize, f64),
+        place: ElementPlace,
+        value: f64,
         element: &ElementReference,
     ) {
+        let ElementPlace { row, column } = place;
         let ElementReference { bound, may_overflow, may_saturate, .. } = *element;
         let limits = Limits { bound, may_overflow, may_saturate };
         let error = (value - element.value).abs();
         if value.is_finite() && bound.is_finite() && error + element.off <= bound {
             self.enter(ElementVerdict::Within, Outside { row, column, d: value, exact: element.value, error, bound });
-            self.widen(exact, d, (row, column), (element.value.abs() - element.off, limits));
+            self.widen(exact, d, place, element.value.abs() - element.off, limits);
             return;
         }
         self.decided_exactly += 1;
-        self.decide(exact, d, (row, column), limits);
+        self.decide(exact, d, place, limits);
     }
 
     /// Judges an element by its exact sum.
-    pub(super) fn decide(&mut self, exact: &ExactElements, d: &Matrix, place: (usize, usize), limits: Limits) {
+    pub(super) fn decide(&mut self, exact: &ExactElements, d: &Matrix, place: ElementPlace, limits: Limits) {
         let (verdict, element) = exact.judge(d, place, limits);
         self.enter(verdict, element);
         // Infinities and NaNs that the operands make have no bound to cover.
         if !element.exact.is_nan() && verdict != ElementVerdict::Undecided {
-            self.widen(exact, d, place, (element.exact.abs(), limits));
+            self.widen(exact, d, place, element.exact.abs(), limits);
         }
     }
 
@@ -165,7 +167,7 @@ impl Tally {
     /// Notes the bound of an element whose exact value has at least this magnitude.
     ///
     /// A tolerance covers what its relative part leaves of the bound.
-    fn widen(&mut self, exact: &ExactElements, d: &Matrix, place: (usize, usize), (magnitude, limits): (f64, Limits)) {
+    fn widen(&mut self, exact: &ExactElements, d: &Matrix, place: ElementPlace, magnitude: f64, limits: Limits) {
         self.largest_bound = self.largest_bound.max(limits.bound);
         // The product that a test computes in f64 has errors of its own.
         let reference = if d.format.bits == 64 { exact.reference_error(place) } else { 0.0 };

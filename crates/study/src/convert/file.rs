@@ -32,7 +32,7 @@ use crate::{
     report::{Report, Table, counted, grouped},
     tensor::{
         ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, FileContent, NamedArrays, SourceTensor,
-        TensorChoice, UnsoundValues, flattened, is_convolution, whole,
+        TensorChoice, UnsoundValues, flattened, is_convolution, refuse_incomplete,
     },
 };
 
@@ -433,7 +433,7 @@ fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> R
     };
     let kept: Vec<&StreamedArray> =
         arrays.arrays.values().copied().filter(|array| is_kept(array.name.as_str())).collect();
-    kept.iter().try_for_each(|array| whole(array))?;
+    kept.iter().try_for_each(|array| refuse_incomplete(array))?;
     match kept.iter().find(|array| array.bits == 0) {
         Some(array) => Err(Error::request(format!(
             "array '{}' has the type {}, which is not decoded and which the result cannot hold; name the arrays to convert by ‹tensor›",

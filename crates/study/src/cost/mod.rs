@@ -327,7 +327,7 @@ fn whole(meter: &mut dyn Meter, point: &RatePoint, values: TimedOperands, second
     let done = groups * rounds as f64 * f64::from(runs) * meter.work() as f64;
     Ok(WholeRate {
         values,
-        tera: 2.0 * done / timing.whole * 1e-12,
+        tera: 2.0 * done / timing.total_seconds * 1e-12,
         clock: timing.clocks as f64 / timing.seconds * 1e-6,
         state,
     })

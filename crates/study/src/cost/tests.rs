@@ -77,7 +77,7 @@ impl Meter for TimedUnit {
         let turns = load.rounds * u64::from(runs / independent);
         let clocks = turns * (2 * together).max(8);
         let seconds = clocks as f64 * 1e-9;
-        Ok(Timing { clocks, seconds, whole: seconds })
+        Ok(Timing { clocks, seconds, total_seconds: seconds })
     }
 
     fn sustain(&mut self, load: &Load, _: f64) -> Result<(Timing, DeviceState)> {

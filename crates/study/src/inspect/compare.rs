@@ -169,7 +169,7 @@ fn same_bytes((one, first): Side, (other, second): Side) -> Result<bool> {
     }
     for (x, y) in first.arrays.iter().zip(&second.arrays) {
         let find = |checkpoint: &'_ Checkpoint, name: &str| {
-            checkpoint.file.arrays.iter().position(|own| own.name == name && own.whole)
+            checkpoint.file.arrays.iter().position(|own| own.name == name && own.complete)
         };
         let (Some(x), Some(y)) = (find(one, x), find(other, y)) else { return Ok(false) };
         let (x, y) = (&one.file.arrays[x], &other.file.arrays[y]);

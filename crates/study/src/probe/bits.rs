@@ -140,7 +140,7 @@ pub fn run_until(
         let mut tally = BitTally::new(model.is_some());
         let until = most.map(|most| Instant::now() + most / ks.len() as u32);
         outcome = sample(device, model, request, terms, (&mut batches, until), &mut tally);
-        result.factors.push(tally.whole(OperandProperty::Terms, terms as i32));
+        result.factors.push(tally.bin_of(OperandProperty::Terms, terms as i32));
         if terms == own {
             result.agreements = tally.agreements;
             result.factors.extend(tally.bins);
@@ -422,7 +422,7 @@ impl BitTally {
     }
 
     /// All samples as a bin of one value of a property.
-    fn whole(&self, factor: OperandProperty, value: i32) -> PropertyBin {
+    fn bin_of(&self, factor: OperandProperty, value: i32) -> PropertyBin {
         PropertyBin { factor, from: value, to: value, ..self.all }
     }
 }

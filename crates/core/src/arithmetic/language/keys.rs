@@ -47,7 +47,7 @@ pub struct Key<Table: 'static, Variant: 'static> {
     /// Effect on a draft in the steps or kinds of node that have it; a node's key changes the newest node.
     pub(super) lower: fn(&Table, &mut Draft),
     /// Setting of its value. A key of nodes that rules have too has theirs.
-    pub(super) own: Setting,
+    pub(super) setting: Setting,
     /// Settings of the keys within, if its value is a table.
     pub(super) within: &'static [(&'static str, Setting)],
 }
@@ -68,14 +68,14 @@ impl<Table, Variant> Key<Table, Variant> {
         present: |_| true,
         check: |_| None,
         lower: |_, _| {},
-        own: says(""),
+        setting: says(""),
         within: &[],
     };
 
     /// Settings of the key and of the keys within, with their paths: `group`; `alignment.bits`.
     fn settings(&self) -> impl Iterator<Item = (String, &Setting)> {
         let within = self.within.iter().map(|(name, setting)| (format!("{}.{name}", self.name), setting));
-        std::iter::once((self.name.to_string(), &self.own)).chain(within)
+        std::iter::once((self.name.to_string(), &self.setting)).chain(within)
     }
 }
 
@@ -101,8 +101,8 @@ pub fn setting(path: &str) -> Option<&'static Setting> {
         Some((name, below)) => (name, Some(below)),
         None => (of_node.unwrap_or(path), None),
     };
-    let rule = KEYS.iter().find(|key| key.name == name).map(|key| (&key.own, key.within));
-    let node = || NODE_KEYS.iter().find(|key| key.name == name).map(|key| (&key.own, key.within));
+    let rule = KEYS.iter().find(|key| key.name == name).map(|key| (&key.setting, key.within));
+    let node = || NODE_KEYS.iter().find(|key| key.name == name).map(|key| (&key.setting, key.within));
     let (own, within) = rule.or_else(node)?;
     match below {
         Some(below) => within.iter().find(|(name, _)| *name == below).map(|(_, setting)| setting),
@@ -169,7 +169,7 @@ KEYS: RuleKey {
         variants: ALL,
         required: true,
         check: patterns,
-        own: says("the instructions that the rule covers"),
+        setting: says("the instructions that the rule covers"),
     }
     #[serde(deserialize_with = "sources")]
     evidence: Vec<Evidence> = "evidence" {
@@ -179,7 +179,7 @@ KEYS: RuleKey {
         required: true,
         present: |r| !r.evidence.is_empty(),
         check: evidence::defect,
-        own: says("the sources of the rule"),
+        setting: says("the sources of the rule"),
     }
     #[serde(default, deserialize_with = "optional_format")]
     unpack: Option<&'static Format> = "unpack" {
@@ -188,7 +188,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.unpack.is_some(),
         lower: |r, d| d.unpack = r.unpack,
-        own: says("format to which A and B are first converted").sets("conversion of operands").or("nothing").near(|s| near::or_none(s, near::words(s, &["f16", "bf16", "f32", "f64"]))).shapes(&["subnormal A, B"]),
+        setting: says("format to which A and B are first converted").sets("conversion of operands").or("nothing").near(|s| near::or_none(s, near::words(s, &["f16", "bf16", "f32", "f64"]))).shapes(&["subnormal A, B"]),
     }
     #[serde(default, deserialize_with = "optional_format")]
     unpack_c: Option<&'static Format> = "unpack-c" {
@@ -197,7 +197,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.unpack_c.is_some(),
         lower: |r, d| d.unpack_c = r.unpack_c,
-        own: says("format to which C is first converted").sets("conversion of c").or("nothing").near(|s| near::or_none(s, near::words(s, &["f32", "f64"]))).shapes(&["subnormal C"]),
+        setting: says("format to which C is first converted").sets("conversion of c").or("nothing").near(|s| near::or_none(s, near::words(s, &["f32", "f64"]))).shapes(&["subnormal C"]),
     }
     #[serde(default)]
     operand_subnormals: Subnormals = "operand-subnormals" {
@@ -206,7 +206,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.operand_subnormals != Subnormals::Keep,
         lower: |r, d| d.operand_subnormals = r.operand_subnormals,
-        own: says("treatment of subnormal operands").sets("subnormal operands").usual("keep").near(near::subnormals).joint().general().decides(&["subnormal A, B", "subnormal C"]),
+        setting: says("treatment of subnormal operands").sets("subnormal operands").usual("keep").near(near::subnormals).joint().general().decides(&["subnormal A, B", "subnormal C"]),
     }
     c_subnormals: Option<Subnormals> = "c-subnormals" {
         meaning: "treatment of a subnormal c; absent: like operand-subnormals",
@@ -214,7 +214,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.c_subnormals.is_some(),
         lower: |r, d| d.c_subnormals = r.c_subnormals,
-        own: says("treatment of a subnormal c").sets("subnormal c").or("like A and B").near(near::c_subnormals).joint().general().shapes(&["subnormal C"]),
+        setting: says("treatment of a subnormal c").sets("subnormal c").or("like A and B").near(near::c_subnormals).joint().general().shapes(&["subnormal C"]),
     }
     #[serde(default)]
     specials: Specials = "specials" {
@@ -223,7 +223,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.specials != Specials::Steps,
         lower: |r, d| d.specials = r.specials,
-        own: says("origin of infinities and NaNs").sets("origin of infinities and NaNs").usual("steps").near(|s| near::words(s, &["steps", "operands"])).joint().general().shapes(&["infinities"]),
+        setting: says("origin of infinities and NaNs").sets("origin of infinities and NaNs").usual("steps").near(|s| near::words(s, &["steps", "operands"])).joint().general().shapes(&["infinities"]),
     }
     #[serde(default)]
     zero_terms: ZeroTerms = "zero-terms" {
@@ -232,7 +232,7 @@ KEYS: RuleKey {
         variants: COUNTING,
         present: |r| r.zero_terms != ZeroTerms::Ignored,
         lower: |r, d| d.zero_terms = r.zero_terms,
-        own: says("zero terms that count in the largest exponent").sets("zero terms").usual("ignored").near(|s| near::words(s, &["ignored", "products", "all"])).joint(),
+        setting: says("zero terms that count in the largest exponent").sets("zero terms").usual("ignored").near(|s| near::words(s, &["ignored", "products", "all"])).joint(),
     }
     #[serde(default)]
     result_subnormals: Subnormals = "result-subnormals" {
@@ -241,7 +241,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.result_subnormals != Subnormals::Keep,
         lower: |r, d| d.result_subnormals = r.result_subnormals,
-        own: says("treatment of subnormal results").sets("subnormal results").usual("keep").near(near::subnormals).joint().general().decides(&["subnormal D"]),
+        setting: says("treatment of subnormal results").sets("subnormal results").usual("keep").near(near::subnormals).joint().general().decides(&["subnormal D"]),
     }
     #[serde(default)]
     result_tininess: ResultTininess = "result-tininess" {
@@ -250,7 +250,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.result_tininess != ResultTininess::After,
         lower: |r, d| d.result_tininess = r.result_tininess,
-        own: says("definition of a subnormal result").sets("subnormal results").usual("after").near(near::tininess).general(),
+        setting: says("definition of a subnormal result").sets("subnormal results").usual("after").near(near::tininess).general(),
     }
     split: Option<Split> = "split" {
         meaning: "cut of the significands of A and B into pieces; the product of two pieces is a term with the exponent of the whole product; absent: no cut",
@@ -259,7 +259,7 @@ KEYS: RuleKey {
         present: |r| r.split.is_some(),
         check: split,
         lower: |r, d| d.split = r.split.clone(),
-        own: says("cut of significands into pieces").sets("cut of significands").near(|s| near::or_none(s, Vec::new())).shapes(&["products"]),
+        setting: says("cut of significands into pieces").sets("cut of significands").near(|s| near::or_none(s, Vec::new())).shapes(&["products"]),
     }
     parts: Option<Parts> = "parts" {
         meaning: "split of k (in sparse forms, of the stored elements) by remainder, before grouping; absent: no split",
@@ -268,7 +268,7 @@ KEYS: RuleKey {
         present: |r| r.parts.is_some(),
         check: parts,
         lower: lowering::parts,
-        own: says("split of k before grouping").sets("shape of the sum").near(near::parts).shapes(&["order"]),
+        setting: says("split of k before grouping").sets("shape of the sum").near(near::parts).shapes(&["order"]),
     }
     group: Option<usize> = "group" {
         meaning: "number of consecutive k of a part that one step sums; absent: all",
@@ -277,7 +277,7 @@ KEYS: RuleKey {
         present: |r| r.group.is_some(),
         check: group,
         lower: lowering::group,
-        own: says("number of products that one step sums").sets("number of products in a step").or("all").near(near::groups).decides(&["order"]),
+        setting: says("number of products that one step sums").sets("number of products in a step").or("all").near(near::groups).decides(&["order"]),
     }
     #[serde(default)]
     step: Step = "step" {
@@ -285,7 +285,7 @@ KEYS: RuleKey {
         values: "fused, exact, fma, sequential, pairwise, integer or tree",
         variants: ALL,
         lower: lowering::step,
-        own: says("sum of a group").sets("shape of the sum").or("tree").joint().decides(&["carry bits", "position"]),
+        setting: says("sum of a group").sets("shape of the sum").or("tree").joint().decides(&["carry bits", "position"]),
     }
     #[serde(default, rename = "node")]
     nodes: BTreeMap<String, Node> = "node" {
@@ -295,7 +295,7 @@ KEYS: RuleKey {
         required: true,
         present: |r| !r.nodes.is_empty(),
         lower: lowering::node,
-        own: says("the steps of the sum").sets("shape of the sum").shapes(&["order"]),
+        setting: says("the steps of the sum").sets("shape of the sum").shapes(&["order"]),
     }
     product: Option<Rounded> = "product" {
         meaning: "target to which each product is rounded; absent: it is exact",
@@ -304,7 +304,7 @@ KEYS: RuleKey {
         present: |r| r.product.is_some(),
         check: |r| sum_format("product", r.product),
         lower: |r, d| d.each(|n| n.product = r.product),
-        own: says("target to which each product is rounded").sets("format of products").near(|s| near::targets(s, &["f16", "bf16", "f32"])).decides(&["products", "product range"]),
+        setting: says("target to which each product is rounded").sets("format of products").near(|s| near::targets(s, &["f16", "bf16", "f32"])).decides(&["products", "product range"]),
         within: &[
             ("format", says("format to which each product is rounded").near(near::results).searched(near::all_results)),
             ("rounding", says("rounding of each product").sets("rounding of products").near(near::roundings)),
@@ -320,7 +320,7 @@ KEYS: RuleKey {
         present: |r| r.product_limit.is_some(),
         check: |r| exponent("product-limit", r.product_limit),
         lower: |r, d| d.each(|n| n.product_limit = r.product_limit),
-        own: says("exponent from which on products are infinite").sets("limit of products").ranged(EXPONENTS, near::exponents).shapes(&["product range"]).searched(near::limits),
+        setting: says("exponent from which on products are infinite").sets("limit of products").ranged(EXPONENTS, near::exponents).shapes(&["product range"]).searched(near::limits),
     }
     normalised: Option<bool> = "normalised" {
         meaning: "true: a product's exponent is its leading bit's; false or absent: it is the sum of the operands' exponents",
@@ -329,7 +329,7 @@ KEYS: RuleKey {
         present: |r| r.normalised.is_some(),
         check: |r| normalised(r.normalised, r.scale_sums),
         lower: |r, d| d.each(|n| n.normalised = r.normalised == Some(true)),
-        own: says("exponent of a product taken from its leading bit").sets("normalisation of products").or("false").near(near::flag).joint().decides(&["normalisation"]).shapes(&["monotonicity"]),
+        setting: says("exponent of a product taken from its leading bit").sets("normalisation of products").or("false").near(near::flag).joint().decides(&["normalisation"]).shapes(&["monotonicity"]),
     }
     scale_sums: Option<usize> = "scale-sums" {
         meaning: "number of consecutive products of block-scaled forms that are added exactly; their sum times the scales is one term with the exponent of the scales; absent: each product is scaled",
@@ -338,7 +338,7 @@ KEYS: RuleKey {
         present: |r| r.scale_sums.is_some(),
         check: |r| at_least_one("scale-sums", r.scale_sums),
         lower: |r, d| d.each(|n| n.scale_sums = r.scale_sums),
-        own: says("number of products added before they are scaled").sets("sums before scaling").near(near::counts).shapes(&["order"]).searched(near::sums_of_blocks),
+        setting: says("number of products added before they are scaled").sets("sums before scaling").near(near::counts).shapes(&["order"]).searched(near::sums_of_blocks),
     }
     alignment: Option<Alignment> = "alignment" {
         meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all)",
@@ -348,7 +348,7 @@ KEYS: RuleKey {
         present: |r| r.alignment.is_some(),
         check: |r| alignment(r.alignment),
         lower: |r, d| d.each(|n| n.alignment = r.alignment),
-        own: says("alignment of the terms").sets("alignment").searched(near::alignments),
+        setting: says("alignment of the terms").sets("alignment").searched(near::alignments),
         within: &[
             ("bits", says("fraction bits kept by the alignment").sets("width").ranged(WIDTHS, near::widths).decides(&["alignment", "alignment of c", "extra bits", "monotonicity"])),
             ("rounding", says("rounding of the bits dropped by the alignment").sets("rounding of the alignment").near(near::roundings).shapes(&["alignment", "alignment of c", "monotonicity"])),
@@ -364,7 +364,7 @@ KEYS: RuleKey {
         present: |r| r.lanes.is_some(),
         check: lanes,
         lower: lowering::lanes,
-        own: says("positions with separate sums").sets("lanes").near(near::lanes).shapes(&["order"]),
+        setting: says("positions with separate sums").sets("lanes").near(near::lanes).shapes(&["order"]),
         within: &[
             ("period", says("number of separate sums of positions").near(near::counts)),
             ("bits", says("fraction bits kept where the sums of positions are joined").ranged(WIDTHS, near::widths)),
@@ -378,7 +378,7 @@ KEYS: RuleKey {
         present: |r| r.late.is_some(),
         check: late,
         lower: lowering::late,
-        own: says("separate alignment of c with the sum of the products").sets("alignment of c").near(near::late).shapes(&["order", "c", "alignment of c", "floor", "monotonicity"]).searched(near::usual_late),
+        setting: says("separate alignment of c with the sum of the products").sets("alignment of c").near(near::late).shapes(&["order", "c", "alignment of c", "floor", "monotonicity"]).searched(near::usual_late),
         within: &[
             ("sum-bits", says("fraction bits kept of the sum of the products in the addition of c").ranged(WIDTHS, near::widths)),
             ("c-bits", says("fraction bits kept of c in the addition to the sum of the products").ranged(WIDTHS, near::widths)),
@@ -393,7 +393,7 @@ KEYS: RuleKey {
         variants: ONCE,
         present: |r| r.zero.is_some(),
         lower: |r, d| d.each(|n| n.zero = r.zero.unwrap_or_default()),
-        own: says("sign of a zero sum").sets("sign of zero").usual("positive").near(|s| near::words(s, &["positive", "negative", "ieee", "exact-positive"])).joint().decides(&["zero"]),
+        setting: says("sign of a zero sum").sets("sign of zero").usual("positive").near(|s| near::words(s, &["positive", "negative", "ieee", "exact-positive"])).joint().decides(&["zero"]),
     }
     #[serde(default)]
     start: Start = "start" {
@@ -402,7 +402,7 @@ KEYS: RuleKey {
         variants: CHAINS,
         present: |r| r.start != Start::C,
         lower: lowering::start,
-        own: says("start of a sum").sets("start of the sum").usual("c").near(|s| near::words(s, &["c", "product"])).joint(),
+        setting: says("start of a sum").sets("start of the sum").usual("c").near(|s| near::words(s, &["c", "product"])).joint(),
     }
     #[serde(default)]
     join: Join = "join" {
@@ -411,7 +411,7 @@ KEYS: RuleKey {
         variants: GROUPED,
         present: |r| r.join != Join::Chain,
         lower: lowering::join,
-        own: says("join of the sums of groups").sets("shape of the sum").usual("chain").near(|s| near::words(s, &["chain", "add"])).joint().shapes(&["order"]),
+        setting: says("join of the sums of groups").sets("shape of the sum").usual("chain").near(|s| near::words(s, &["chain", "add"])).joint().shapes(&["order"]),
     }
     #[serde(default)]
     c: CPosition = "c" {
@@ -420,7 +420,7 @@ KEYS: RuleKey {
         variants: GROUPED,
         present: |r| r.c != CPosition::First,
         lower: lowering::c,
-        own: says("where c enters").sets("place of c").usual("first").near(|s| near::words(s, &["first", "last"])).joint().decides(&["c"]).shapes(&["order"]),
+        setting: says("where c enters").sets("place of c").usual("first").near(|s| near::words(s, &["first", "last"])).joint().decides(&["c"]).shapes(&["order"]),
     }
     result: Option<Rounded> = "result" {
         meaning: "target to which a step rounds its sum",
@@ -430,7 +430,7 @@ KEYS: RuleKey {
         present: |r| r.result.is_some(),
         check: |r| sum_format("result", r.result),
         lower: lowering::result,
-        own: says("target to which a step rounds its sum").sets("format of sums").searched(near::unrounded),
+        setting: says("target to which a step rounds its sum").sets("format of sums").searched(near::unrounded),
         within: &[
             ("format", says("format to which a step rounds its sum").near(near::results).decides(&["accumulator"]).shapes(&["extra bits"]).searched(near::all_results)),
             ("rounding", says("rounding of a step's sum").sets("rounding of sums").near(near::roundings).decides(&["sums", "result"])),
@@ -446,7 +446,7 @@ KEYS: RuleKey {
         present: |r| r.between.is_some(),
         check: |r| sum_format("between", r.between),
         lower: lowering::between,
-        own: says("target to which a sum is rounded where another step continues").sets("rounding between steps").near(|s| near::targets(s, &["f16", "f32", "e8m13"])).joint().shapes(&["sums", "accumulator"]).searched(near::between),
+        setting: says("target to which a sum is rounded where another step continues").sets("rounding between steps").near(|s| near::targets(s, &["f16", "f32", "e8m13"])).joint().shapes(&["sums", "accumulator"]).searched(near::between),
         within: &[
             ("format", says("format of a sum where another step continues").near(near::results).searched(near::all_results)),
             ("rounding", says("rounding of a sum where another step continues").near(near::roundings)),
@@ -462,7 +462,7 @@ KEYS: RuleKey {
         present: |r| r.addition.is_some(),
         check: |r| sum_format("addition", r.addition),
         lower: lowering::addition,
-        own: says("target to which ordinary additions round").sets("rounding of additions").near(|s| near::targets(s, &[])).joint().searched(|s| near::new_targets(s, &["f16", "f32", "f64"])),
+        setting: says("target to which ordinary additions round").sets("rounding of additions").near(|s| near::targets(s, &[])).joint().searched(|s| near::new_targets(s, &["f16", "f32", "f64"])),
         within: &[
             ("format", says("format to which ordinary additions round").near(near::results).searched(near::all_results)),
             ("rounding", says("rounding of ordinary additions").near(near::roundings)),
@@ -477,7 +477,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.output.is_some(),
         lower: |r, d| d.output = r.output,
-        own: says("conversion of the last value to D").sets("conversion to D").near(|_| Vec::new()).joint().shapes(&["result", "overflow"]).searched(near::conversions),
+        setting: says("conversion of the last value to D").sets("conversion to D").near(|_| Vec::new()).joint().shapes(&["result", "overflow"]).searched(near::conversions),
         within: &[
             ("rounding", says("rounding of the last value to D").near(near::roundings)),
             ("overflow", says("overflow of the last value in D").usual("standard").near(near::overflows)),
@@ -490,7 +490,7 @@ KEYS: RuleKey {
         required: true,
         present: |r| r.wrap.is_some(),
         lower: lowering::wrap,
-        own: says("treatment of an integer sum beyond the range of D").sets("overflow of integers").near(|s| near::words(s, &["wrap", "saturate"])),
+        setting: says("treatment of an integer sum beyond the range of D").sets("overflow of integers").near(|s| near::words(s, &["wrap", "saturate"])),
     }
     accumulator: Option<u32> = "accumulator" {
         meaning: "bits of the range into which integer sums are brought; absent: the bits of D",
@@ -499,7 +499,7 @@ KEYS: RuleKey {
         present: |r| r.accumulator.is_some(),
         check: |r| at_least_one("accumulator", r.accumulator.map(|bits| bits as usize)),
         lower: lowering::accumulator,
-        own: says("bits of the accumulator of an integer sum").sets("bits of the accumulator").near(near::accumulators),
+        setting: says("bits of the accumulator of an integer sum").sets("bits of the accumulator").near(near::accumulators),
     }
     nan_operands: Option<Vec<NanOperand>> = "nan-operands" {
         meaning: "order in which NaN operands of a step become the result, made quiet, with the leading bits of the payload (product by product in a fused or exact step); absent: every NaN result is nan",
@@ -508,7 +508,7 @@ KEYS: RuleKey {
         present: |r| r.nan_operands.is_some(),
         check: nan_operands,
         lower: |r, d| d.each(|n| n.nan_operands = r.nan_operands.clone().unwrap_or_default()),
-        own: says("operand whose NaN becomes the result").sets("NaN").near(near::nan_operands).shapes(&["NaN"]).searched(near::nan_orders),
+        setting: says("operand whose NaN becomes the result").sets("NaN").near(near::nan_operands).shapes(&["NaN"]).searched(near::nan_orders),
     }
     #[serde(default, deserialize_with = "code")]
     nan: Option<u64> = "nan" {
@@ -518,7 +518,7 @@ KEYS: RuleKey {
         required: true,
         present: |r| r.nan.is_some(),
         lower: |r, d| d.nan = r.nan,
-        own: says("the code of NaN").sets("NaN").near(near::nan).decides(&["infinities", "NaN"]),
+        setting: says("the code of NaN").sets("NaN").near(near::nan).decides(&["infinities", "NaN"]),
     }
 }
 }
@@ -535,7 +535,7 @@ NODE_KEYS: NodeKey {
         required: true,
         check: nodes::kind,
         lower: lowering::nodes::kind,
-        own: says("kind of sum of the step").sets("shape of the sum"),
+        setting: says("kind of sum of the step").sets("shape of the sum"),
     }
     products: Option<Indices> = "products" {
         meaning: "stored k of its products, in the order of the sum; absent: none. Every k is named once among all nodes",
@@ -543,7 +543,7 @@ NODE_KEYS: NodeKey {
         variants: NODES,
         present: |n| n.products.is_some(),
         lower: lowering::nodes::products,
-        own: says("the k that the step sums").sets("shape of the sum"),
+        setting: says("the k that the step sums").sets("shape of the sum"),
     }
     pieces: Option<Vec<(usize, usize)>> = "pieces" {
         meaning: "pairs of pieces of a and b that are multiplied, in a rule with split; absent: all pairs. No pair is named twice for a k; a pair that no node names is not multiplied",
@@ -551,7 +551,7 @@ NODE_KEYS: NodeKey {
         variants: NODES,
         present: |n| n.pieces.is_some(),
         lower: lowering::nodes::pieces,
-        own: says("pieces that the step multiplies").sets("cut of significands"),
+        setting: says("pieces that the step multiplies").sets("cut of significands"),
     }
     #[serde(default)]
     terms: Vec<Term> = "terms" {
@@ -561,7 +561,7 @@ NODE_KEYS: NodeKey {
         present: |n| !n.terms.is_empty(),
         check: nodes::terms,
         lower: lowering::nodes::terms,
-        own: says("other terms of the step").sets("shape of the sum").searched(near::widths_of_terms),
+        setting: says("other terms of the step").sets("shape of the sum").searched(near::widths_of_terms),
     }
     start: Option<String> = "start" {
         meaning: "start of the chain; product: its first product; absent: +0",

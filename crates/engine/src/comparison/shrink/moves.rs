@@ -27,9 +27,9 @@ pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
             // One term removed, another one larger or smaller.
             for other in present.iter().filter(|other| *other != term) {
                 let less = without(i, case, [*term]);
-                found.extend([-2, -1, 1, 2, 3].into_iter().filter_map(|by| scaled(i, &less, &[*other], by)));
+                found.extend([-2, -1, 1, 2, 3].into_iter().filter_map(|by| with_scaled_terms(i, &less, &[*other], by)));
             }
-            found.extend([-1, 1].into_iter().filter_map(|by| scaled(i, case, &[*term], by)));
+            found.extend([-1, 1].into_iter().filter_map(|by| with_scaled_terms(i, case, &[*term], by)));
         }
     }
     all_exponents(i, case, &present, &mut found);
@@ -166,7 +166,7 @@ fn all_exponents(i: &Instruction, case: &Case, present: &[CaseTerm], found: &mut
     let (Some(low), Some(high)) = (exponents.iter().min(), exponents.iter().max()) else { return };
     for by in [-high, -low, -(high + low) / 2, -high / 2, -high.signum(), -4 * high.signum(), 1, -1] {
         if by != 0 {
-            found.extend(scaled(i, case, present, by));
+            found.extend(with_scaled_terms(i, case, present, by));
         }
     }
 }
@@ -181,7 +181,7 @@ fn exponent(i: &Instruction, case: &Case, term: CaseTerm) -> Option<i32> {
 }
 
 /// Multiplies some terms of `case` by `2^by`, exactly; in products, the first factor that allows it.
-fn scaled(i: &Instruction, case: &Case, some: &[CaseTerm], by: i32) -> Option<Case> {
+fn with_scaled_terms(i: &Instruction, case: &Case, some: &[CaseTerm], by: i32) -> Option<Case> {
     let mut changed = case.clone();
     let shifted = |format: &Format, code: u64| {
         let datum = format.decode(code);

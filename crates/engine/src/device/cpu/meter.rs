@@ -92,9 +92,9 @@ impl Meter for CpuMeter {
                 "{count} threads, one for each core, cannot be started: {error}; raise the limit (ulimit -u)"
             ))
         })?;
-        let whole = begun.elapsed().as_secs_f64();
+        let total_seconds = begun.elapsed().as_secs_f64();
         let longest = all.into_iter().max_by(|x, y| x.seconds.total_cmp(&y.seconds));
-        Ok(Timing { whole, ..longest.unwrap_or_else(timed) })
+        Ok(Timing { total_seconds, ..longest.unwrap_or_else(timed) })
     }
 
     fn sustain(&mut self, load: &Load, seconds: f64) -> Result<(Timing, DeviceState)> {
@@ -133,7 +133,7 @@ fn timed(run: Repeated, [a, b]: &[[Vector; ROWS]; 2], bodies: u64) -> Timing {
     unsafe { run(a, b, bodies.max(1)) };
     let seconds = begun.elapsed().as_secs_f64();
     let hertz = before.max(clock());
-    Timing { clocks: (seconds * hertz).round() as u64, seconds, whole: seconds }
+    Timing { clocks: (seconds * hertz).round() as u64, seconds, total_seconds: seconds }
 }
 
 /// Current clock rate of this core, in Hz.

@@ -85,21 +85,21 @@ pub(super) struct CudaChains {
 /// The steps of runs, as kernels take them.
 pub(super) struct StepList {
     /// First k of each step, and its length.
-    pub taken: Vec<i32>,
+    pub spans: Vec<i32>,
     /// Steps before the end of each run.
     pub ends: Vec<u64>,
 }
 
 impl StepList {
     pub(super) fn of(runs: &[Vec<Range<usize>>]) -> StepList {
-        let taken = runs.iter().flatten().flat_map(|step| [step.start as i32, step.len() as i32]).collect();
+        let spans = runs.iter().flatten().flat_map(|step| [step.start as i32, step.len() as i32]).collect();
         let mut count = 0;
         let mut ends = Vec::with_capacity(runs.len());
         for run in runs {
             count += run.len() as u64;
             ends.push(count);
         }
-        StepList { taken, ends }
+        StepList { spans, ends }
     }
 }
 
@@ -133,12 +133,12 @@ impl CudaChains {
     fn launch(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> std::result::Result<Vec<u8>, DriverError> {
         let ProductOperands { stream, functions: [pack_a, pack_b, chains], shape: (m, n, k), a, b } = &self.operands;
         let (m, n, k) = (*m, *n, *k);
-        let StepList { taken, ends } = StepList::of(runs);
-        let count = taken.len() as u64 / 2;
+        let StepList { spans, ends } = StepList::of(runs);
+        let count = spans.len() as u64 / 2;
         let (tiles_down, tiles_across) = (m.div_ceil(TILE.0), n.div_ceil(TILE.1));
         let places = count as usize * self.step;
         let (of_a, of_b) = (tiles_down * TILE.0 * places, tiles_across * TILE.1 * places);
-        let (steps, ends) = (stream.clone_htod(&taken)?, stream.clone_htod(&ends)?);
+        let (steps, ends) = (stream.clone_htod(&spans)?, stream.clone_htod(&ends)?);
         // SAFETY: `pack_a` and `pack_b` write all of it before `chains` reads it.
         let memory = |bytes: usize| unsafe { stream.alloc::<u8>(bytes.max(1)) };
         let (mut a_codes, mut a_factors) = (memory(of_a * self.widths.0)?, memory(of_a * FACTOR_BYTES)?);

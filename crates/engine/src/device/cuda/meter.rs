@@ -236,7 +236,7 @@ fn timing(words: &[u64], load: &Load) -> Timing {
     };
     let blocks = words.chunks_exact(load.warps as usize * WORDS);
     let (clocks, nanoseconds) = blocks.map(|block| (of(block, 0, 1), of(block, 2, 3))).max().unwrap_or((0, 0));
-    Timing { clocks, seconds: nanoseconds as f64 * 1e-9, whole: of(words, 2, 3) as f64 * 1e-9 }
+    Timing { clocks, seconds: nanoseconds as f64 * 1e-9, total_seconds: of(words, 2, 3) as f64 * 1e-9 }
 }
 
 /// The bytes of A, B and C for the kernels. A scalar instruction's operands are A; a load has none.
@@ -307,6 +307,6 @@ mod tests {
         let words = [10, 20, 100, 200, 12, 25, 101, 230, 1000, 1011, 90, 190, 1001, 1012, 95, 199];
         let timing = timing(&words, &load);
         assert_eq!(timing.clocks, 15);
-        assert!((timing.seconds - 130e-9).abs() < 1e-15 && (timing.whole - 140e-9).abs() < 1e-15);
+        assert!((timing.seconds - 130e-9).abs() < 1e-15 && (timing.total_seconds - 140e-9).abs() < 1e-15);
     }
 }

@@ -76,8 +76,8 @@ impl CudaProducts {
     fn launch(&mut self, runs: &[Vec<Range<usize>>]) -> std::result::Result<Vec<u8>, DriverError> {
         let ProductOperands { stream, functions: [pack_a, pack_b, products], shape: (m, n, k), a, b } = &self.operands;
         let (m, n, k, i) = (*m, *n, *k, &self.instruction);
-        let StepList { taken, ends } = StepList::of(runs);
-        let count = taken.len() as u64 / 2;
+        let StepList { spans, ends } = StepList::of(runs);
+        let count = spans.len() as u64 / 2;
         // Tiles are padded to whole blocks.
         let (tiles_down, tiles_across) = (WARPS.0 * TILES.0, WARPS.1 * TILES.1);
         let (blocks_down, blocks_across) = (m.div_ceil(tiles_down * i.m), n.div_ceil(tiles_across * i.n));
@@ -86,7 +86,7 @@ impl CudaProducts {
         let registers_of_a = registers(blocks_down * tiles_down, &fragments.a);
         let registers_of_b = registers(blocks_across * tiles_across, &fragments.b);
         let bytes = |registers: u64, of: &Fragment| registers as usize * of.bits().max(32) / 8;
-        let (taken, ends) = (stream.clone_htod(&taken)?, stream.clone_htod(&ends)?);
+        let (spans, ends) = (stream.clone_htod(&spans)?, stream.clone_htod(&ends)?);
         // SAFETY: `pack_a` and `pack_b` write all that `products` reads.
         let memory = |bytes: usize| unsafe { stream.alloc::<u8>(bytes.max(1)) };
         let mut packed_a = memory(bytes(registers_of_a, &fragments.a))?;
@@ -96,12 +96,12 @@ impl CudaProducts {
         stream.synchronize()?;
         let begun = Instant::now();
         let mut launch = stream.launch_builder(pack_a);
-        launch.arg(a).arg(&taken).arg(&count).arg(&rows).arg(&terms).arg(&mut packed_a).arg(&registers_of_a);
+        launch.arg(a).arg(&spans).arg(&count).arg(&rows).arg(&terms).arg(&mut packed_a).arg(&registers_of_a);
         // SAFETY: the kernel reads m x k codes, within each step's range, and writes the registers of each lane, step
         // and tile of whole blocks; the memory has that size.
         unsafe { launch.launch(packing(registers_of_a as usize))? };
         let mut launch = stream.launch_builder(pack_b);
-        launch.arg(b).arg(&taken).arg(&count).arg(&columns).arg(&mut packed_b).arg(&registers_of_b);
+        launch.arg(b).arg(&spans).arg(&count).arg(&columns).arg(&mut packed_b).arg(&registers_of_b);
         // SAFETY: as above, with k x n codes and columns.
         unsafe { launch.launch(packing(registers_of_b as usize))? };
         let count_of_runs = runs.len() as u64;

@@ -11,7 +11,7 @@ use crate::{
     arithmetic::{ElementaryOperation, Model, Program},
     format::Format,
     isa::Instruction,
-    product::{Factors, Matrix, Run, Schedule, Walk, epilogue::ElementAddends},
+    product::{ElementPlace, Factors, Matrix, Run, Schedule, Walk, epilogue::ElementAddends},
 };
 
 /// The analysis of products by a schedule, element by element, from operands that are known.
@@ -156,12 +156,12 @@ impl ElementSums for KnownElement<'_> {
     fn scales(&self, run: &Run) -> Option<[f64; 2]> {
         let schedule = self.bounds.schedule;
         schedule.scales.filter(|scales| !scales.multiply.is_at_end())?;
-        self.bounds.factors.scales_at(schedule, (self.row, self.column), run.k()?)
+        self.bounds.factors.scales_at(schedule, ElementPlace { row: self.row, column: self.column }, run.k()?)
     }
 
     fn addends(&self) -> ElementAddends {
         let schedule = self.bounds.schedule;
-        self.bounds.factors.addends(schedule, schedule.beta, (self.row, self.column))
+        self.bounds.factors.addends(schedule, schedule.beta, ElementPlace { row: self.row, column: self.column })
     }
 }
 

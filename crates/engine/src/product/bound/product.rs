@@ -78,7 +78,7 @@ pub struct ProductBounds {
     /// Exponent of the smallest number above zero of the sums of the reference.
     least: i32,
     /// Bits below a sum's leading one that can decide a bound.
-    reach: i32,
+    deciding_bits: i32,
     /// Bounds of sums by the claim, whatever the operands.
     known: Arc<Mutex<HashMap<BoundKey, SumBound>>>,
 }
@@ -87,7 +87,7 @@ pub struct ProductBounds {
 #[derive(Debug, Clone, Copy)]
 struct SumBound {
     /// The largest bound of a D that is the sum as it is.
-    whole: f64,
+    unrounded: f64,
     /// The sum with the largest bound of those that are rounded to D's format.
     rounded: Option<Enclosed>,
     may_overflow: bool,
@@ -144,8 +144,8 @@ impl ProductBounds {
         };
         let least = if single { -149 } else { -1074 };
         // Fraction bits beyond which no alignment and no rounding of the register looks.
-        let reach = if schedule.register().bits > 32 { 64 } else { 40 };
-        Ok(ProductBounds { bounds, rows, columns, k, values, least, reach, known: Arc::default() })
+        let deciding_bits = if schedule.register().bits > 32 { 64 } else { 40 };
+        Ok(ProductBounds { bounds, rows, columns, k, values, least, deciding_bits, known: Arc::default() })
     }
 
     /// The bounds of other operands with as many terms, by the same claim.
@@ -284,7 +284,7 @@ impl ProductBounds {
         let bucket = (sum_up.to_bits() + (1u64 << shift) - 1) >> shift << shift;
         // An exact sum of integers is bounded as it is: the last bucket of a binade would reach the next.
         let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket };
-        let quantum = if off > 0.0 && quantum < exponent(sum_up) - self.reach { NO_QUANTUM } else { quantum };
+        let quantum = if off > 0.0 && quantum < exponent(sum_up) - self.deciding_bits { NO_QUANTUM } else { quantum };
         let most = (x.loose || y.loose).then_some(x.exponent + y.exponent).filter(|most| *most > exponent(sum_up));
         let own = *known.entry((bucket, most, quantum)).or_insert_with(|| {
             let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -300,7 +300,7 @@ impl ProductBounds {
         ElementReference {
             value,
             off,
-            bound: own.whole.max(rounded.finite()) + flushed,
+            bound: own.unrounded.max(rounded.finite()) + flushed,
             may_overflow: own.may_overflow || rounded.may_overflow(),
             may_saturate: own.may_saturate,
             magnitudes: sum_up,
@@ -316,11 +316,11 @@ impl ProductBounds {
         let any = sums.iter().any(|(own, _)| is_bounded(own));
         let counted = || sums.iter().filter(move |(own, _)| !any || is_bounded(own));
         let larger = |x: &&Enclosed, y: &&Enclosed| x.error.finite().total_cmp(&y.error.finite());
-        let whole = counted().filter(|(_, rounds)| !rounds).map(|(own, _)| own.error.finite()).fold(0.0, f64::max);
+        let unrounded = counted().filter(|(_, rounds)| !rounds).map(|(own, _)| own.error.finite()).fold(0.0, f64::max);
         let quantum = counted().filter(|(_, rounds)| *rounds).map(|(own, _)| own.quantum).min();
         let rounded = counted().filter(|(_, rounds)| *rounds).map(|(own, _)| own).max_by(larger);
         SumBound {
-            whole,
+            unrounded,
             rounded: rounded.zip(quantum).map(|(own, quantum)| Enclosed { quantum, ..*own }),
             may_overflow: counted().any(|(own, _)| own.error.may_overflow()),
             may_saturate: !sums.iter().all(|(own, _)| is_bounded(own)),

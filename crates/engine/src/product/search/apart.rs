@@ -2,7 +2,7 @@
 
 use super::{
     super::{Executor, Factors, Matrix, Sample, Values, compute, draw},
-    MatchCandidate, suited,
+    MatchCandidate, in_formats,
 };
 use crate::{
     Result,
@@ -63,7 +63,7 @@ fn groups(candidates: &[MatchCandidate], factors: &Factors, d: &'static Format) 
     for MatchCandidate { arithmetic, schedule } in candidates {
         interrupt::check()?;
         let sample = Sample::new(factors, &nothing, JUDGED, 0, schedule.scales.as_ref());
-        let (schedule, operands) = (schedule.narrowed(), suited(&sample.factors, schedule)?);
+        let (schedule, operands) = (schedule.narrowed(), in_formats(&sample.factors, schedule)?);
         let mut device = ModelDevice::open(&arithmetic.model)?;
         let mut executor = Executor::of(&mut device, &schedule, sample.rows.len(), sample.columns.len())?;
         let codes = compute(&schedule, &mut executor, &operands, &|_| ())?.codes;

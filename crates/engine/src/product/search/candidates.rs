@@ -104,7 +104,7 @@ pub(super) fn suspected(
         plain.scales = blocks.filter(|_| plain.instruction.scale.is_none());
         for operands in roundings.possible(factors, &arithmetic.instruction) {
             plain.operands = operands;
-            suited(factors, &plain)?.check(&plain)?;
+            in_formats(factors, &plain)?.check(&plain)?;
             let member = Member { arithmetic: Arc::clone(arithmetic), operands };
             let own = steps(&arithmetic.instruction);
             match kinds.iter_mut().find(|(first, _)| steps(&first.instruction) == own) {
@@ -175,14 +175,14 @@ fn serves(own: &Format, wanted: &Format, i: &Instruction) -> bool {
 }
 
 /// The operands in the formats of the schedule's instruction, rounded if it says so.
-pub fn suited(factors: &Factors, schedule: &Schedule) -> Result<Factors> {
+pub fn in_formats(factors: &Factors, schedule: &Schedule) -> Result<Factors> {
     let mut factors = factors.rounded(schedule)?.into_owned();
     (factors.a.format, factors.b.format) = (schedule.instruction.a, schedule.instruction.b);
     Ok(factors)
 }
 
 /// True if the scales of A and B suit an instruction: its own, or f32 blocks for one without.
-fn scaled(factors: &Factors, i: &Instruction) -> bool {
+fn scales_fit(factors: &Factors, i: &Instruction) -> bool {
     let formats = [&factors.scale_a, &factors.scale_b].map(|own| own.as_ref().map(|own| own.format.name));
     match i.scale {
         Some(scale) => {
@@ -194,7 +194,7 @@ fn scaled(factors: &Factors, i: &Instruction) -> bool {
 }
 
 /// True if a contradiction with the names of kernels rules a candidate out; no assumed one does.
-fn denied(mut all: impl Iterator<Item = Contradiction>) -> bool {
+fn contradicted(mut all: impl Iterator<Item = Contradiction>) -> bool {
     all.any(|own| !own.assumed)
 }
 
@@ -207,7 +207,7 @@ pub(super) fn arithmetics(
     let mut known: Vec<(Program, SuspectedArithmetic)> = Vec::new();
     let usable = |i: &&Instruction| {
         !i.is_sparse()
-            && scaled(factors, i)
+            && scales_fit(factors, i)
             && i.c == i.d
             && serves(factors.a.format, i.a, i)
             && serves(factors.b.format, i.b, i)
@@ -218,11 +218,11 @@ pub(super) fn arithmetics(
     let mut named = Vec::new();
     for name in &suspects.models {
         let model = Arc::new(Model::load(name)?);
-        if denied(suspects.kernels.of_model(&model)) {
+        if contradicted(suspects.kernels.of_model(&model)) {
             continue;
         }
         let used = |i: &Instruction| suspects.turn.is_none() || usual::multiplies_parts(name, i);
-        let usable = |i: &&Instruction| usable(i) && used(i) && !denied(suspects.kernels.of_instruction(i));
+        let usable = |i: &&Instruction| usable(i) && used(i) && !contradicted(suspects.kernels.of_instruction(i));
         let own = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
         named.extend(own.map(|i| (name, Arc::clone(&model), i)));
     }
@@ -302,7 +302,7 @@ impl Group {
                         }
                         let parts = self.chains.add(&schedule, &walk, factors);
                         for schedule in joined(&schedule, parts.len() > 1, narrow) {
-                            if denied(suspects.kernels.of_match(i, &schedule, factors.k())) {
+                            if contradicted(suspects.kernels.of_match(i, &schedule, factors.k())) {
                                 continue;
                             }
                             let kind = (c, bias, scales.map(|own| own.multiply));

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    candidates::{Group, Member, suited},
+    candidates::{Group, Member, in_formats},
     chains::{Chains, Parts},
     elements::Elements,
 };
@@ -118,7 +118,7 @@ impl Judge<'_> {
         let together = (MOST_BYTES / (shared.chains.len() * one.d.bytes())).max(1);
         for places in places.chunks(together) {
             let (rows, columns): (Vec<usize>, Vec<usize>) = places.iter().copied().unzip();
-            let factors = suited(&self.factors.chosen(&rows, &columns, self.blocks.as_ref()), &plain)?;
+            let factors = in_formats(&self.factors.chosen(&rows, &columns, self.blocks.as_ref()), &plain)?;
             let elements = Elements::new(factors);
             let sums = shared.chains.sums(&one, &evaluator, &elements)?;
             for suspect in &mut *suspects {

@@ -12,7 +12,7 @@ mod words;
 
 use std::{collections::HashSet, sync::Arc};
 
-pub use candidates::suited;
+pub use candidates::in_formats;
 pub use decision::{Decision, decisions};
 use elements::rank;
 pub use elements::{decides_nothing, error, few};
@@ -185,7 +185,7 @@ pub fn find(
         interrupt::check()?;
         let candidate = candidate(&groups, own);
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
-        let differences = Differences::between(&whole(&candidate, factors)?, d)?;
+        let differences = Differences::between(&product_of(&candidate, factors)?, d)?;
         if differences.differing == 0 {
             matches.found.push(candidate);
         } else if matches.nearest.as_ref().is_none_or(|(_, other)| differences.differing < other.differing) {
@@ -249,7 +249,7 @@ pub fn mixed(
     if others.differing > d.codes.len() - d.codes.len() / LEAST_SHARE {
         return Ok(None);
     }
-    let near = whole(first, factors)?;
+    let near = product_of(first, factors)?;
     let differs = |row: usize, column: usize| near.get(row, column) != d.get(row, column);
     let left = |row: usize| (0..d.columns).filter(|column| differs(row, *column)).collect::<Vec<usize>>();
     let Some(row) = others.rows.iter().copied().max_by_key(|row| left(*row).len()) else { return Ok(None) };
@@ -261,7 +261,7 @@ pub fn mixed(
     let mut part = Matches::default();
     find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), &mut part, step)?;
     for second in part.found.iter().take(NEAR[1]) {
-        let own = whole(second, factors)?;
+        let own = product_of(second, factors)?;
         let codes = || near.codes.iter().zip(own.codes.iter()).zip(d.codes.iter());
         if codes().all(|((x, y), d)| x == d || y == d) {
             let by_second = codes().filter(|((_, y), d)| y == d).count();
@@ -274,8 +274,8 @@ pub fn mixed(
 }
 
 /// D of a candidate.
-fn whole(candidate: &MatchCandidate, factors: &Factors) -> Result<Matrix> {
-    let factors = suited(factors, &candidate.schedule)?;
+fn product_of(candidate: &MatchCandidate, factors: &Factors) -> Result<Matrix> {
+    let factors = in_formats(factors, &candidate.schedule)?;
     let mut device = ModelDevice::open(&candidate.arithmetic.model)?;
     let (m, n) = (factors.a.rows, factors.b.columns);
     let mut executor = Executor::of(&mut device, &candidate.schedule, m, n)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Suspects,
-    candidates::suited,
+    candidates::in_formats,
     elements::{error, few},
 };
 use crate::{
@@ -58,7 +58,7 @@ impl Roundings {
                 // The unit's own rounding ignores the low bits.
                 let operands = OperandRounding { format: roundings.own, rounding: rounding.unwrap_or(Rounding::Rz) };
                 let schedule = Schedule { operands: Some(operands), ..Schedule::new(i.clone())? };
-                roundings.errors.insert(form, error(suspects, &suited(&factors, &schedule)?, &d)?);
+                roundings.errors.insert(form, error(suspects, &in_formats(&factors, &schedule)?, &d)?);
             }
         }
         Ok(roundings)

@@ -19,7 +19,7 @@ use crate::{
         Differences, Executor, Factors, LibrarySchedules, Matrix, ModelReplay, Replay, Sample, Schedule, Smallest,
         StepSum, compute,
         kernel::KernelNames,
-        search::{self, MatchCandidate, Matches, Suspects, suited},
+        search::{self, MatchCandidate, Matches, Suspects, in_formats},
         smallest, steps,
     },
 };
@@ -163,7 +163,7 @@ impl ProductSide {
             ProductMaker::Scheduled { device, schedule } => {
                 let narrow = narrowed || own.a.rows < factors.a.rows;
                 let schedule = if narrow { schedule.narrowed() } else { (**schedule).clone() };
-                let own = if serves(&own, &schedule) { suited(&own, &schedule)? } else { own };
+                let own = if serves(&own, &schedule) { in_formats(&own, &schedule)? } else { own };
                 let mut executor = Executor::for_product(device.as_mut(), &schedule, &own)?;
                 compute(&schedule, &mut executor, &own, &|_| ())
             }
@@ -225,7 +225,7 @@ impl ProductSide {
                     knowledge.library.zip(made.as_ref()).and_then(|(own, made)| own.predict(problem, made).ok());
                 if let Some(predicted) = predicted {
                     let operands = match serves(&sample.factors, &predicted.schedule) {
-                        true => suited(&sample.factors, &predicted.schedule)?,
+                        true => in_formats(&sample.factors, &predicted.schedule)?,
                         false => sample.factors.clone(),
                     };
                     let replayed = ModelReplay.product(&model, &predicted.schedule, &operands)?;
@@ -387,7 +387,7 @@ impl ProductSide {
     /// Every step of a product of one element.
     fn steps(&mut self, known: &KnownSchedule, factors: &Factors) -> Result<Vec<StepSum>> {
         let schedule = known.schedule.narrowed();
-        let factors = suited(factors, &schedule)?;
+        let factors = in_formats(factors, &schedule)?;
         let mut simulated;
         let device: &mut dyn Device = match (&mut self.maker, &known.model) {
             (_, Some(model)) => {

@@ -14,7 +14,9 @@ use crate::{
     base::{digest::fnv1a, interrupt, text},
     device::{Attributes, OperandLayout, Problem},
     inputs::random,
-    product::{Differences, Factors, LibrarySchedules, Matrix, ModelReplay, Replay, Sample, Values, draw},
+    product::{
+        Differences, Factors, LibrarySchedules, Matrix, ModelReplay, ProductShape, Replay, Sample, Values, draw,
+    },
 };
 
 /// Columns of the row that the model replays.
@@ -66,7 +68,7 @@ fn layer(line: LayerLine) -> Result<Layer> {
         Error::request(format!("batches is '{batches}': expected 2 to {MOST_BATCHES} numbers with spaces between"))
     })?;
     for m in &sizes {
-        checked_shape((*m, n, k)).map_err(Error::request)?;
+        checked_shape(ProductShape { m: *m, n, k }).map_err(Error::request)?;
     }
     let problem = Problem::of_kind(&product, (sizes[0], n, k), named::<OperandLayout>("layout", &layout)?)?;
     Ok(Layer { name: layer, problem, values: named::<Values>("values", &values)?, batches: sizes })

@@ -13,7 +13,7 @@ use crate::{
         Differences, Factors, KOrder, LibrarySchedules, Matrix, ModelReplay, Prediction, Replay, Sample, Schedule,
         Values, draw,
         kernel::KernelNames,
-        search::{self, Matches, Suspects, suited},
+        search::{self, Matches, Suspects, in_formats},
     },
 };
 
@@ -286,9 +286,10 @@ impl<'a> Campaign<'a> {
             self.known.iter().filter(|(own, _)| *own == formats).map(|(_, schedule)| schedule.clone()).collect();
         let sample = Sample::new(factors, d, SEARCHED, 3, None);
         for schedule in known {
-            let operands = suited(&sample.factors, &schedule)?;
+            let operands = in_formats(&sample.factors, &schedule)?;
             let near = Differences::between(&ModelReplay.product(&self.model, &schedule, &operands)?, &sample.d)?;
-            if near.differing == 0 && self.differences(&schedule, &suited(factors, &schedule)?, d)?.0.differing == 0 {
+            if near.differing == 0 && self.differences(&schedule, &in_formats(factors, &schedule)?, d)?.0.differing == 0
+            {
                 explained.outcome = ProductOutcome::Found;
                 explained.found = Some(schedule);
                 return Ok(());
@@ -316,7 +317,7 @@ impl<'a> Campaign<'a> {
             }
         }
         for candidate in found.found.iter().take(MOST_FOUND) {
-            let operands = suited(factors, &candidate.schedule)?;
+            let operands = in_formats(factors, &candidate.schedule)?;
             if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {
                 explained.outcome = ProductOutcome::Found;
                 explained.found = Some(candidate.schedule.clone());

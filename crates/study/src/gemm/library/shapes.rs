@@ -8,7 +8,7 @@ use crate::{
     Error, Result,
     base::{named::Named, text},
     device::{OperandLayout, Problem},
-    product::{Factors, OperandSource, Values},
+    product::{Factors, OperandSource, ProductShape, Values},
 };
 
 /// Most lines of a table.
@@ -90,7 +90,7 @@ pub(super) fn lines<L: DeserializeOwned, T>(
 ///
 /// # Errors
 /// What m, n and k may be.
-pub fn checked_shape((m, n, k): (usize, usize, usize)) -> std::result::Result<(), String> {
+pub fn checked_shape(ProductShape { m, n, k }: ProductShape) -> std::result::Result<(), String> {
     let largest = [(m, k), (k, n), (m, n)].into_iter().map(|(x, y)| x.saturating_mul(y)).max().unwrap_or(0);
     match m == 0 || n == 0 || k == 0 || largest > MOST_ELEMENTS {
         true => Err(format!(
@@ -102,7 +102,7 @@ pub fn checked_shape((m, n, k): (usize, usize, usize)) -> std::result::Result<()
 
 fn product(line: ProductLine) -> Result<AskedProduct> {
     let ProductLine { m, n, k, .. } = line;
-    checked_shape((m, n, k)).map_err(Error::request)?;
+    checked_shape(ProductShape { m, n, k }).map_err(Error::request)?;
     let problem = Problem::of_kind(&line.product, (m, n, k), named::<OperandLayout>("layout", &line.layout)?)?;
     Ok(AskedProduct { problem, values: Some(named::<Values>("values", &line.values)?) })
 }
