@@ -7,9 +7,9 @@ use super::{
     steps::{Cut, Own, Part, Products, Step, SumSteps, Target, set},
 };
 use crate::{
-    arithmetic::Program,
+    arithmetic::{Program, holds_sums},
     base::{interrupt, parallel},
-    format::{self, FORMATS, Format, Rounding, Zeros},
+    format::{self, FORMATS, Format, Rounding},
     isa::Instruction,
     order::Manner,
 };
@@ -300,11 +300,6 @@ impl Fit<'_> {
         let others = FORMATS.iter().filter(|format| holds_sums(format)).filter(|format| !USUAL.contains(&format.name));
         [std::iter::once(d).chain(usual).flat_map(of).collect(), others.flat_map(of).collect()]
     }
-}
-
-/// Whether sums can be rounded to a format.
-fn holds_sums(format: &Format) -> bool {
-    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
 }
 
 /// Registers with f32's exponent and other widths.

@@ -1,6 +1,6 @@
 //! Rules that can be edited: their one-step changes, and the data that refute them.
 //!
-//! Changes come from the rows of the model language's keys ([`changes()`]). A changed rule is an ordinary model. Its outputs are
+//! Changes come from the rows of the model language's keys ([`changes()`]). Its outputs are
 //! compared with recorded ones, or with the outputs of the unchanged rule on the verification stream ([`RefutingData`]). If no
 //! operands can show a change, `proof` gives the reason. A key that single changes decide may be open in a pair of changes ([`ChangePair`]).
 
@@ -11,15 +11,13 @@ mod pair;
 mod proof;
 mod refute;
 mod summary;
-mod values;
 
 pub use changed::Changed;
 pub(crate) use changed::RulePair;
-pub(crate) use changes::searched;
 pub use changes::{Change, changes};
+pub(crate) use changes::{changed, searched, shown};
 pub use pair::ChangePair;
 pub(crate) use proof::{equal, proof};
 pub use proof::{equivalent, unobservable};
 pub use refute::{ChangeVerdict, Refutation, RefutingData, Tested, refute};
 pub use summary::{Decision, JointValues, KeySummary, decided, sentences, summaries};
-pub(crate) use values::{get, set, shown};

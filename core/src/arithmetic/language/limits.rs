@@ -59,7 +59,7 @@ pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
 }
 
 /// True if sums can be rounded to the format: it has both signs, zero and NaN.
-pub(super) fn holds_sums(format: &Format) -> bool {
+pub fn holds_sums(format: &Format) -> bool {
     format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
 }
 

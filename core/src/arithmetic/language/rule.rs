@@ -90,10 +90,10 @@ impl ResultTininess {
 pub struct Split {
     /// Widths of the pieces of A; absent: one piece.
     #[serde(default)]
-    pub(crate) a: Vec<u32>,
+    pub a: Vec<u32>,
     /// Widths of the pieces of B; absent: one piece.
     #[serde(default)]
-    pub(crate) b: Vec<u32>,
+    pub b: Vec<u32>,
 }
 
 /// Sign of a zero result.
@@ -162,7 +162,7 @@ pub enum Start {
     Product,
 }
 
-words!(Start: "c" = C, "product" = Product);
+words!(named pub(crate) Start: "c" = C, "product" = Product);
 
 /// Combination of the results of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -174,7 +174,7 @@ pub enum Join {
     Add,
 }
 
-words!(Join: "chain" = Chain, "add" = Add);
+words!(named pub(crate) Join: "chain" = Chain, "add" = Add);
 
 /// Place of c in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -186,7 +186,7 @@ pub enum CPosition {
     Last,
 }
 
-words!(CPosition: "first" = First, "last" = Last);
+words!(named pub(crate) CPosition: "first" = First, "last" = Last);
 
 /// Alignment of a fused step's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -256,6 +256,13 @@ pub struct Late {
     pub floor: Option<i32>,
 }
 
+impl Late {
+    /// Late c with these widths of the sum and of c, without a limit and a floor.
+    pub fn new([sum_bits, c_bits]: [i32; 2], rounding: Rounding) -> Late {
+        Late { sum_bits, c_bits, rounding, drop: None, floor: None }
+    }
+}
+
 /// Conversion of the last value to a code of D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -265,11 +272,11 @@ pub struct Conversion {
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard")]
-    pub(crate) overflow: Overflow,
+    pub overflow: Overflow,
 }
 
 /// Rounding to a format.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rounded {
     /// Target format.
@@ -282,10 +289,17 @@ pub struct Rounded {
     #[serde(default = "standard")]
     pub overflow: Overflow,
     /// Treatment of a subnormal result; absent: the rule's `result-subnormals`.
-    pub(crate) subnormals: Option<Subnormals>,
+    pub subnormals: Option<Subnormals>,
     /// Definition of a subnormal result; absent: the rule's `result-tininess`.
     #[serde(default)]
-    pub(crate) tininess: Option<ResultTininess>,
+    pub tininess: Option<ResultTininess>,
+}
+
+impl Rounded {
+    /// Rounding with the usual overflow and subnormal results.
+    pub fn new(format: &'static Format, rounding: Rounding) -> Rounded {
+        Rounded { format, rounding, overflow: Overflow::Standard, subnormals: None, tininess: None }
+    }
 }
 
 /// Treatment of an integer sum beyond the range of D.
@@ -297,4 +311,4 @@ pub enum Wrap {
     Saturate,
 }
 
-words!(Wrap: "wrap" = Wrap, "saturate" = Saturate);
+words!(named pub(crate) Wrap: "wrap" = Wrap, "saturate" = Saturate);
