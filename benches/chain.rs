@@ -2,12 +2,9 @@
 //! simulated Hopper.
 
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
-use tcnum::{
-    chain::{self, ChainRequest, MatrixScaling},
-    device::ModelDevice,
-    inputs::Init,
-    isa,
-};
+use tcnum::{inputs::Init, isa};
+use tcnum_engine::device::ModelDevice;
+use tcnum_study::chain::{self, ChainRequest, MatrixScaling};
 
 fn default_run(criterion: &mut Criterion) {
     let names = ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];

@@ -3,11 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tcnum::{
-    calc::{CalcRequest, LineCheck, Operator, check},
-    format,
-    softfloat::Environment,
-};
+use tcnum::{format, softfloat::Environment};
+use tcnum_study::calc::{CalcRequest, LineCheck, Operator, check};
 
 /// Lines of a run.
 const LINES: u64 = 400_000;

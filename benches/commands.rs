@@ -6,10 +6,8 @@ use std::{
 };
 
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
-use tcnum::{
-    array::{Array, Arrays},
-    format::find,
-};
+use tcnum::format::find;
+use tcnum_engine::array::{Array, Arrays};
 
 /// Rows and columns of the file that is converted.
 const SHAPE: [usize; 2] = [16384, 4096];

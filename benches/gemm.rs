@@ -8,15 +8,17 @@ use ndarray::Array2;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcnum::{
     arithmetic::Model,
-    check::{self, CheckRequest},
-    device::ModelDevice,
     format::{self, Overflow, Rounding},
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa,
+};
+use tcnum_engine::{
+    device::ModelDevice,
     product::NumberMatrix,
     product::{self, Executor, Factors, Matrix, Schedule, bound::Claim},
     scheme::{self, Scheme, SchemeUnit},
 };
+use tcnum_study::check::{self, CheckRequest};
 
 /// Rows and columns of the products.
 const SIDE: usize = 256;

@@ -4,15 +4,18 @@ use std::{path::Path, process::Command};
 
 /// What is part of the program: a change elsewhere leaves it as the commit has it.
 const SOURCES: &[&str] = &[
-    "build.rs",
     "build",
-    "core",
+    "build.rs",
+    "crates",
     "src",
-    "models",
-    "targets",
+    "blocks",
+    "experiments",
     "kernels",
+    "layouts",
+    "models",
     "schedules",
     "schemes",
+    "targets",
     "Cargo.toml",
     "Cargo.lock",
 ];
@@ -31,6 +34,10 @@ pub(crate) fn name() -> String {
 
 /// Builds again when another commit is checked out, or made.
 fn watch() {
+    // What the commit says is whether the sources are as it has them.
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+    }
     let reference = git(&["symbolic-ref", "--quiet", "HEAD"]);
     for name in ["HEAD", "packed-refs"].into_iter().chain(reference.as_deref()) {
         let path = git(&["rev-parse", "--git-path", name]);

@@ -1,4 +1,4 @@
-// Operands of `verify`: all pairs of codes of A and B in one position (core/src/inputs/exhaustive.rs has the formula).
+// Operands of `verify`: all pairs of codes of A and B in one position (crates/core/src/inputs/exhaustive.rs has the formula).
 //
 // Specialised by POSITION, A_CODES and B_CODES (the significant bits of a code), A_PADDING and B_PADDING, and for
 // block-scaled forms by SCALE_ONE, the code of 1.

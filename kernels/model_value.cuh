@@ -1,6 +1,6 @@
 // Values of the model in 64-bit integers: decoding, rounding, products and ordinary additions.
 //
-// Follows definitions that specialise it (src/device/cuda/arithmetic): the format records FormatA .. FormatD, FactorA
+// Follows definitions that specialise it (crates/engine/src/device/cuda/arithmetic): the format records FormatA .. FormatD, FactorA
 // and FactorB (A and B after unpacking), the targets of the rule (Format, ROUNDING and the codes beyond the largest
 // number), and constants of its steps. Plain C++17 where __device__ and the intrinsics are defined.
 

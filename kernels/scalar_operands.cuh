@@ -1,4 +1,4 @@
-// The operands of a scalar instruction by input number, as in core/src/inputs/space.rs. Follows model_value.cuh and
+// The operands of a scalar instruction by input number, as in crates/core/src/inputs/space.rs. Follows model_value.cuh and
 // definitions of LANES, OPERANDS, SWEPT_BITS, SPREAD, LOW_EXPONENT, HIGH_EXPONENT and SPECIAL_CODES.
 
 MODEL Word permuted(unsigned word) {

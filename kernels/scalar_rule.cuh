@@ -1,5 +1,5 @@
 // The rule of a scalar instruction in one lane. Follows model_value.cuh and definitions that specialise it
-// (src/device/cuda/sweeper.rs): FormatA, TargetResult, TargetUnbounded, OPERATION, FLUSH_INPUTS, FLUSH_RESULTS, CLAMP,
+// (crates/engine/src/device/cuda/sweeper.rs): FormatA, TargetResult, TargetUnbounded, OPERATION, FLUSH_INPUTS, FLUSH_RESULTS, CLAMP,
 // NAN_RULE...
 
 enum Operation { CONVERT, ROUND, ADD, SUB, MUL, FMA, MIN, MAX, NEG, ABS };

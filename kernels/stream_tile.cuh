@@ -1,5 +1,5 @@
 // Operands of `tcnum verify`, first part: the common parameters of a tile. Every code is an integer function of seed,
-// tile number and position, and the same on a CPU (core/src/inputs/stream documents the construction; tests compare the
+// tile number and position, and the same on a CPU (crates/core/src/inputs/stream documents the construction; tests compare the
 // two code by code).
 //
 // Specialised by M, N, K, STORED_K (K / 2 for sparse forms), CHUNK_LENGTH, CHUNK_KEPT, CHUNK_TOGETHER, CHUNK_ANY_ORDER

@@ -71,96 +71,60 @@
 //! # }
 //! ```
 //!
-//! The layers, each of which uses only those above it:
+//! What others can depend on:
 //!
-//! 1. the crate `tcnum_core`, which is the part to depend on and whose modules are here under their names: [`number`],
-//!    [`format`](mod@format), [`softfloat`], [`exact`], [`isa`], [`inputs`], [`arithmetic`];
-//! 2. [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
-//! 3. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
-//! 4. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
-//! 5. [`comparison`]: what a comparison finds, the same for all that compare; [`rule`]: rules that can be edited, and what refutes
-//!    them; [`order`]: the orders of sums; [`tensor`], [`checkpoint`]: values of files, and their losses;
-//!    [`product`]: matrix products by schedules, with bounds and references; [`scheme`]: those made of several products;
-//! 6. one module a question, of formats ([`convert`], [`inspect`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
-//!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
-//!    [`explain`], [`cost`]), of products ([`gemm`], [`matching`], [`bound`], [`check`], [`chain`], [`emulate`]) and of
-//!    published figures ([`experiment`]);
-//! 7. [`diff`]: changes between two results or devices; [`tables`]: all tables of reports; [`gate`]: reports as continuous integration
-//!    reads them; `document`: documents and figures of results; `atlas`: a site of all models;
-//! 8. [`verbs`]: the command line, which other programs have as reports ([`verbs::report()`]).
+//! - the crate `tcnum_core`, whose modules are here under their names: [`number`], [`format`](mod@format), [`softfloat`], [`exact`],
+//!   [`isa`], [`inputs`], [`arithmetic`];
+//! - [`device`]: what executes instructions, and the trait of a device of your own; [`comparison`] and [`verify`], which compare it with a
+//!   model;
+//! - `verbs::report`: any command line of the program, as a [`report::Report`].
 //!
-//! Modules 2 to 8 belong to the program: they may change with every version. `tests/rooms.rs` holds the order.
+//! All else belongs to the program, and may change with every version. It stands in floors, each of which uses only those below it:
+//! `tcnum_engine` (files, devices, reports, rules, tensors, products), `tcnum_study` (a module for each question), and in this crate
+//! differences of results, files for continuous integration, published experiments, documents, the atlas and the command line.
 //!
 //! The package has three features, all of them on by default. Without any, formats, the soft-float, exact arithmetic, models and all that
 //! works with simulated devices need no library of C and no tool but Rust:
 //!
 //! - `mpfr` builds GMP and MPFR from source (a C compiler, m4 and make). It gives the judges by MPFR ([`format::mpfr`],
-//!   [`softfloat::mpfr`], [`exact::mpfr`]), and what sums exactly by GMP: [`chain`] and [`gemm::accuracy`].
+//!   [`softfloat::mpfr`], [`exact::mpfr`]), and what sums exactly by GMP.
 //! - `cuda` gives [`device::cuda`]: GPUs. Without it no name of a GPU can be opened, and an error says so.
-//! - `cli` gives [`verbs`], [`experiment`], [`tables`] and the program, with `mpfr`.
-//!
-//! Helpers that many modules need (files, text, signals) are in the private module `base`.
+//! - `cli` gives `verbs` and the program, with `mpfr`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Without commands or GPUs, their helpers have no user.
-#![cfg_attr(not(all(feature = "cli", feature = "cuda")), allow(dead_code, unreachable_pub, unused_imports))]
 
-pub mod array;
 #[cfg(feature = "cli")]
 pub mod atlas;
-mod base;
-mod bench;
-pub mod bound;
-pub mod calc;
-pub(crate) mod catalogue;
-#[cfg(feature = "mpfr")]
-pub mod chain;
-#[cfg(feature = "mpfr")]
-pub mod check;
-pub mod checkpoint;
-pub mod comparison;
-pub mod convert;
-pub mod cost;
-pub mod device;
+#[cfg(feature = "cli")]
 pub mod diff;
-pub mod distinguish;
 #[cfg(feature = "cli")]
 mod document;
-pub mod emulate;
 #[cfg(feature = "cli")]
 pub mod experiment;
-pub mod explain;
-pub mod features;
+#[cfg(feature = "cli")]
 pub mod gate;
-pub mod gemm;
-pub mod identify;
-pub mod inspect;
-mod kernels;
 #[cfg(test)]
 #[path = "../tests/common/machine.rs"]
 mod machine;
-pub mod matching;
-pub mod order;
-pub mod power;
-pub mod probe;
-pub mod product;
-pub mod quantise;
-pub mod record;
-pub mod report;
-pub mod rule;
-pub mod scheme;
-pub mod steps;
-pub mod summary;
 #[cfg(feature = "cli")]
 pub mod tables;
-pub mod tensor;
-pub mod trace;
-pub mod tree;
 #[cfg(feature = "cli")]
 pub mod verbs;
-pub mod verify;
-mod version;
 
-pub use base::{interrupt::interruptible, stage::Stage};
 pub use tcnum_core::{Error, Interruption, Result, arithmetic, exact, format, inputs, isa, number, softfloat};
-pub use version::{COMMIT, VERSION};
+pub use tcnum_engine::{VERSION, base::interrupt::interruptible, comparison, device, report};
+pub use tcnum_study::verify;
+
+#[cfg(feature = "cli")]
+use tcnum_engine::{
+    Stage, array, base, catalogue, checkpoint, order, product, rows, rule, scheme, set_commit, steps, summary, tensor,
+    trace,
+};
+#[cfg(feature = "cli")]
+use tcnum_study::{
+    bound, calc, chain, check, convert, cost, distinguish, emulate, explain, features, gemm, identify, inspect,
+    matching, power, probe, quantise, record, tree,
+};
+
+/// The commit that the program is built from: in hexadecimal, with `-dirty` if sources differed; `unknown` outside a repository.
+pub const COMMIT: &str = env!("TCNUM_COMMIT");

@@ -11,10 +11,8 @@ use std::{
     time::Duration,
 };
 
-use tcnum::{
-    device::{Device, ExecDevice},
-    isa::{self, Tiles},
-};
+use tcnum::isa::{self, Tiles};
+use tcnum_engine::device::{Device, ExecDevice};
 
 use machine::{amount, has_python};
 

@@ -31,20 +31,24 @@ use proptest::{
 use tcnum::{
     Error,
     arithmetic::Model,
-    array::Arrays,
-    calc::{self, CalcRequest, LineCheck, OperationSheet, Operator},
-    checkpoint::{Checkpoint, Layout},
-    convert,
-    device::ExecDevice,
     experiment::Experiment,
     format::{self, Format},
-    inspect::{Survey, compare},
     isa::{self, Tiles},
-    probe::digests,
-    product::Captures,
     softfloat::Environment,
+};
+use tcnum_engine::{
+    array::Arrays,
+    checkpoint::{Checkpoint, Layout},
+    device::ExecDevice,
+    product::Captures,
     tensor,
     trace::Trace,
+};
+use tcnum_study::{
+    calc::{self, CalcRequest, LineCheck, OperationSheet, Operator},
+    convert,
+    inspect::{Survey, compare},
+    probe::digests,
     verify::{checkpoint, reports},
 };
 
@@ -470,7 +474,7 @@ fn adder() -> Operator {
 #[cfg(unix)]
 #[test]
 fn answers_of_programs() {
-    use tcnum::device::Device;
+    use tcnum_engine::device::Device;
     let instruction = isa::find("mma.m8n8k4.f32.f16.f16.f32").unwrap();
     hold("answers_of_programs", &corpus("exec"), 16, |name, bytes| {
         as_file(name, bytes, |path| {

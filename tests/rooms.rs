@@ -1,4 +1,6 @@
-//! The rooms of the house, the folders and files directly in `src/` and `core/src/`, stand in an order: each uses only those before it.
+//! The rooms of the house, the folders and files directly in the sources of a crate, stand in an order: each uses only those before it.
+//! Between crates the compiler holds the order: `tcnum_core`, `tcnum_engine`, `tcnum_study`, `tcnum`.
+//!
 //! The modules of the Python package use each other without a circle.
 
 use std::{
@@ -10,10 +12,10 @@ use std::{
 use quote::ToTokens;
 use syn::{Attribute, Item, UseTree};
 
-/// The rooms of `core/src/`.
+/// The rooms of `crates/core/src/`.
 const CORE: &[&str] = &["base", "number", "format", "softfloat", "exact", "isa", "inputs", "arithmetic"];
 
-/// The rooms of `src/` that stand in an order: what all need; files; devices; reports; engines under several questions.
+/// The rooms of `crates/engine/src/`: what all need; files; devices; reports; engines under several questions.
 const ENGINES: &[&str] = &[
     "version",
     "kernels",
@@ -35,7 +37,7 @@ const ENGINES: &[&str] = &[
     "scheme",
 ];
 
-/// One room a question. Questions use engines, and no other question.
+/// The rooms of `crates/study/src/`, one a question. Questions use engines, and no other question.
 const QUESTIONS: &[&str] = &[
     "calc",
     "inspect",
@@ -63,7 +65,7 @@ const QUESTIONS: &[&str] = &[
 /// which tells the sides of `gemm between` apart, too.
 const USED: &[[&str; 2]] = &[["identify", "verify"], ["identify", "distinguish"], ["gemm", "distinguish"]];
 
-/// Rooms above all questions: published results, differences of results, files for CI; documents; the command line.
+/// The rooms of `src/`, above all questions: published results, differences of results, files for CI; documents; the command line.
 const ABOVE: &[&str] = &["experiment", "diff", "gate", "document", "atlas", "tables", "verbs"];
 
 fn repository(path: &str) -> PathBuf {
@@ -160,22 +162,23 @@ fn assert_order(folder: &str, order: &[&str]) {
 
 #[test]
 fn a_room_of_the_core_uses_only_rooms_before_it() {
-    assert_order("core/src", CORE);
+    assert_order("crates/core/src", CORE);
 }
 
-/// All rooms of the program in an order.
-fn program() -> Vec<&'static str> {
-    [ENGINES, QUESTIONS, ABOVE].concat()
+#[test]
+fn an_engine_uses_only_engines_before_it() {
+    assert_order("crates/engine/src", ENGINES);
 }
 
 #[test]
 fn a_room_of_the_program_uses_only_rooms_before_it() {
-    assert_order("src", &program());
+    assert_order("src", ABOVE);
 }
 
 #[test]
 fn a_question_uses_engines_and_no_other_question() {
-    let edges = edges("src");
+    let edges = edges("crates/study/src");
+    assert_eq!(edges.keys().filter(|room| *room != "lib").collect::<BTreeSet<_>>().len(), QUESTIONS.len());
     let pairs = QUESTIONS.iter().flat_map(|question| edges[*question].keys().map(move |other| [*question, &other[..]]));
     let between: BTreeSet<[&str; 2]> =
         pairs.filter(|[question, other]| question != other && QUESTIONS.contains(other)).collect();
@@ -219,10 +222,11 @@ fn the_page_of_layers_names_every_room_and_no_other() {
         cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|name| !name.ends_with('/')).collect();
     // Rooms that a newcomer does not look for: numbers of versions, tools.
     let small = ["version", "kernels", "base", "summary", "tables"];
-    for room in program().iter().filter(|room| !small.contains(room)) {
+    let program = [ENGINES, QUESTIONS, ABOVE].concat();
+    for room in program.iter().filter(|room| !small.contains(room)) {
         assert!(named.contains(room), "docs/how-it-fits.md lacks {room}");
     }
     let core = ["number", "format", "softfloat", "exact", "isa", "arithmetic", "inputs"];
-    let unknown: Vec<_> = named.iter().filter(|name| !program().contains(name) && !core.contains(name)).collect();
+    let unknown: Vec<_> = named.iter().filter(|name| !program.contains(name) && !core.contains(name)).collect();
     assert!(unknown.is_empty(), "{unknown:?} are no rooms");
 }

@@ -12,7 +12,7 @@ use std::{
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The folders whose words are held.
-const SOURCES: [&str; 2] = ["src", "core/src"];
+const SOURCES: [&str; 4] = ["src", "crates/core/src", "crates/engine/src", "crates/study/src"];
 
 /// Beginnings of sentences that hide their subject.
 const OPENINGS: [&str; 8] = ["Of ", "That of ", "Those of ", "That which ", "What ", "Whether ", "Which ", "Behind "];
@@ -25,7 +25,7 @@ const VAGUE: [&str; 9] =
 const FIRST_LINE: usize = 100;
 
 /// The search of `identify`, whose inner comments are not yet held to the rules.
-const NOT_YET: &str = "src/identify";
+const NOT_YET: &str = "crates/study/src/identify";
 
 /// Rust files below the source folders, without those of tests, by path.
 fn sources() -> Vec<(PathBuf, String)> {

@@ -13,8 +13,8 @@ use tcnum::{
         slices::{Code, Decoder, Encoder},
     },
     isa::Codes,
-    tensor::{self, ConversionTarget, FileContent, Tensor},
 };
+use tcnum_engine::tensor::{self, ConversionTarget, FileContent, Tensor};
 
 use crate::{
     calls::{call, exception},

@@ -9,9 +9,9 @@ use pyo3::{
 };
 use tcnum::{
     Error, Result,
-    device::{Device, DeviceMaker, DeviceName, Execution, ExecutionKind, Identity, lending},
     isa::{Codes, Instruction, Tiles},
 };
+use tcnum_engine::device::{Device, DeviceMaker, DeviceName, Execution, ExecutionKind, Identity, lending};
 
 use crate::{calls::Raised, instruction};
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
-use tcnum::{
-    Result,
+use tcnum::Result;
+use tcnum_engine::{
     device::{self, DeviceName},
     product::Matrix,
     product::{NumberMatrix, ProductOperands},

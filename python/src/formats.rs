@@ -3,14 +3,12 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::{Borrowed, exceptions::PyValueError, prelude::*, types::PyModule};
-use tcnum::{
-    format::{
-        self, FORMATS, Format, Overflow, Real, Rounding,
-        block::{self, BlockFormat, SCALE_RULES, formats},
-    },
-    quantise,
-    tensor::FileContent,
+use tcnum::format::{
+    self, FORMATS, Format, Overflow, Real, Rounding,
+    block::{self, BlockFormat, SCALE_RULES, formats},
 };
+use tcnum_engine::tensor::FileContent;
+use tcnum_study::quantise;
 
 use crate::calls::exception;
 

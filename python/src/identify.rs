@@ -6,13 +6,13 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyModule},
 };
-use tcnum::{
-    Error, Result,
+use tcnum::{Error, Result};
+use tcnum_engine::{
     comparison::{Nans, OneNan},
     device::{self, DeviceName},
-    identify::{Limits, Request, Session, Study, tables},
     report::Report,
 };
+use tcnum_study::identify::{Limits, Request, Session, Study, tables};
 
 use crate::{
     calls::{Raised, outcome_and_cause},

@@ -1,7 +1,8 @@
 //! Instructions as a Python class.
 
 use pyo3::{prelude::*, types::PyModule};
-use tcnum::{isa, product};
+use tcnum::isa;
+use tcnum_engine::product;
 
 use crate::calls::{call, exception};
 

@@ -7,11 +7,11 @@ use pyo3::{
     types::{PyDict, PyModule},
 };
 use tcnum::{
-    arithmetic, explain,
+    arithmetic,
     isa::{self, Operand, Tiles, operands},
-    report::Report,
-    steps,
 };
+use tcnum_engine::{report::Report, steps};
+use tcnum_study::explain;
 
 use crate::{arrays::codes, calls::call, instruction::Instruction, reports::python_report};
 

@@ -8,14 +8,10 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyModule},
 };
-use tcnum::{
-    Error, Result,
-    arithmetic::Model,
+use tcnum::{Error, Result, arithmetic::Model};
+use tcnum_engine::{
     array::{Array, Content},
-    check::{self, CheckRequest},
     device::{self, DeviceName},
-    gemm::{accuracy_table, tables},
-    matching::{self, Recognised},
     product::{
         Conversion, Factors, Matrix, Product, Schedule,
         bound::{Claim, LibraryFamily, Origin},
@@ -24,6 +20,11 @@ use tcnum::{
         search::Suspects,
     },
     report::{Report, Table},
+};
+use tcnum_study::{
+    check::{self, CheckRequest},
+    gemm::{accuracy_table, tables},
+    matching::{self, Recognised},
 };
 
 use crate::{
@@ -132,7 +133,7 @@ fn computed(
     report.device = Some(device.identity().clone());
     report.tables.push(Table::of("Matrix product", [tables::product(schedule, &factors, &product)]));
     if accuracy {
-        let measured = tcnum::gemm::accuracy(schedule, &factors, &product.d)?;
+        let measured = tcnum_study::gemm::accuracy(schedule, &factors, &product.d)?;
         accuracy_table::report(&measured, product.d.codes.len(), &mut report);
     }
     Ok((product.d, report))

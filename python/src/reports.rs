@@ -4,10 +4,8 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use tcnum::{
-    Error, Result,
-    report::{self, Cell, Report, Table, Verdict, View, ViewLayout, Where},
-};
+use tcnum::{Error, Result};
+use tcnum_engine::report::{self, Cell, Report, Table, Verdict, View, ViewLayout, Where};
 
 use crate::calls::exception;
 

@@ -36,7 +36,7 @@ pub(super) fn is_provenance(table: &str, column: &str) -> bool {
     KEYS.provenance.iter().chain(own).any(|known| known == column)
 }
 
-#[cfg(all(test, feature = "cli"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::tables;

@@ -3,7 +3,7 @@
 //! The tables of results are compared row by row. `keys.toml` says which columns name a row, and which give only its provenance.
 //!
 //! ```
-//! tcnum::rows! {
+//! tcnum_engine::rows! {
 //!     /// How often an instruction differs from its model in a regime.
 //!     struct Count in "regimes" {
 //!         /// The instruction.

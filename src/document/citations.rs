@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn every_paper_with_published_features_has_an_entry() {
-        let rows = include_str!("../features/published.csv").lines().filter(|line| !line.starts_with('#')).skip(1);
+        let rows = include_str!("../../crates/study/src/features/published.csv")
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .skip(1);
         let sources: Vec<&str> = rows.map(|row| row.split(',').next().unwrap()).collect();
         let papers = || sources.iter().copied().filter(|source| source.ends_with(|c: char| c.is_ascii_digit()));
         let missing: Vec<&str> = papers().filter(|source| keys_of([*source].into_iter()).is_empty()).collect();

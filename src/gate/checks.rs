@@ -226,7 +226,7 @@ fn detail(kind: &CheckedTable, row: &RowView, report: &Report) -> String {
     lines.join("\n")
 }
 
-#[cfg(all(test, feature = "cli"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Interruption, report::Verdict, tables};

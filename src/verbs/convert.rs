@@ -20,7 +20,7 @@ use crate::{
         interrupt,
     },
     checkpoint::Layout,
-    convert::{FileConversion, in_blocks},
+    convert::{FileConversion, in_blocks, value},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding, find},
     quantise::shared,
@@ -123,11 +123,11 @@ fn scalars(
     let (rounding, overflow) = (arguments.rounding.rounding()?, arguments.rounding.overflow);
     let conversion = ValueConversion { from, to, rounding, overflow };
     let mut rows = Vec::new();
-    let outcome = each_value(arguments, from, |value| rows.push(conversion.row(&value)));
+    let outcome = each_value(arguments, from, |value| rows.push(value::row(&conversion, &value)));
     report.holds = rows.iter().all(|row| row.code.is_some());
     report.verdict = Verdict::WithoutCode;
-    report.answer = conversion.answer(&rows);
-    report.tables.push(conversion.table(rows));
+    report.answer = value::answer(&conversion, &rows);
+    report.tables.push(value::table(&conversion, rows));
     outcome
 }
 

@@ -42,12 +42,13 @@ use std::{cell::RefCell, ffi::OsString, io::Write, process::ExitCode, time::Dura
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
-    Error, Interruption, Result,
+    COMMIT, Error, Interruption, Result,
     base::{
         interrupt, signals,
         visible::{visible, without_middle},
     },
     report::{Report, Verdict},
+    set_commit,
 };
 pub use common::options::{Common, OutputDestination};
 use common::{
@@ -369,6 +370,7 @@ fn complete(request: &Request, name: &str) -> Result<(Report, Option<Error>)> {
 
 /// Lets signals, and the limit of time in seconds, interrupt what follows.
 fn begin(limit: Option<u64>) {
+    set_commit(COMMIT);
     interrupt::begin();
     signals::watch();
     if let Some(seconds) = limit {

@@ -7,6 +7,8 @@ use rayon::prelude::*;
 use tcnum::{
     arithmetic::{Model, of_target},
     isa::{self, targets},
+};
+use tcnum_engine::{
     rule::{ChangeVerdict, RefutingData, refute},
     trace::Trace,
 };

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use tcnum::{
     Error, Result,
     arithmetic::{Evaluator, Model},
-    device::{Device, Execution, Identity, ModelDevice},
-    distinguish::{
-        DeviceInstruction, DifferenceKind, Distinction, DistinctionVerdict, SearchLimits, candidates, distinguish,
-        generations, kit,
-    },
     isa::{self, Case, Codes, Instruction, Tiles},
+};
+use tcnum_engine::device::{Device, Execution, Identity, ModelDevice};
+use tcnum_study::distinguish::{
+    DeviceInstruction, DifferenceKind, Distinction, DistinctionVerdict, SearchLimits, candidates, distinguish,
+    generations, kit,
 };
 
 const SEARCH: SearchLimits = SearchLimits { cases: 1 << 14, seed: 0, time: None };

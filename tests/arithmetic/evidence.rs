@@ -12,6 +12,8 @@ use crate::machine::amount;
 use tcnum::{
     arithmetic::{Evidence, EvidenceKind, EvidenceSource, Model, settings, shipped},
     isa,
+};
+use tcnum_engine::{
     rule::{ChangeVerdict, Changed, Decision, RefutingData, Tested, decided, refute, sentences, summaries},
     trace::Trace,
 };

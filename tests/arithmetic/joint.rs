@@ -6,7 +6,9 @@ use tcnum::{
     arithmetic::{Evaluator, Model},
     inputs::stream,
     isa::{self, Instruction},
-    rule::{Change, Changed, Decision, RefutingData, changes, equivalent, refute, summaries, unobservable},
+};
+use tcnum_engine::rule::{
+    Change, Changed, Decision, RefutingData, changes, equivalent, refute, summaries, unobservable,
 };
 
 const BF16: &str = "mma.m16n8k8.f32.bf16.bf16.f32";

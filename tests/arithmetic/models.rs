@@ -7,12 +7,10 @@ use std::{
 
 use tcnum::{
     arithmetic::{Model, of_target, shipped},
-    comparison::Nans,
-    device,
     isa::{self, Instruction, Support},
-    trace::Trace,
-    verify::trace::verify,
 };
+use tcnum_engine::{comparison::Nans, device, trace::Trace};
+use tcnum_study::verify::trace::verify;
 
 /// Instructions of a model's architectures that it does not cover, by the beginning of their names, and why.
 const UNCOVERED: &[(&str, &str, &str)] = &[];

@@ -2,10 +2,10 @@
 
 use tcnum::{
     arithmetic::{Model, shipped},
-    comparison::Subject,
     inputs,
     isa::{self, Case, Instruction},
 };
+use tcnum_engine::comparison::Subject;
 
 use crate::machine::amount;
 

@@ -8,8 +8,8 @@ use tcnum::{
     arithmetic::{ElementaryOperation, Evaluator, Model, shipped},
     format::Format,
     isa::{self, Case},
-    order::{self, FoundOrder, Leaf, Manner, Order, WIDE},
 };
+use tcnum_engine::order::{self, FoundOrder, Leaf, Manner, Order, WIDE};
 
 fn found(evaluator: &Evaluator) -> Result<FoundOrder> {
     let i = &evaluator.program().instruction;

@@ -8,7 +8,8 @@ use crate::{
     },
     machine::amount,
 };
-use tcnum::{inputs::Corners, isa, rule::Change};
+use tcnum::{inputs::Corners, isa};
+use tcnum_engine::rule::Change;
 
 /// The corners of an instruction that the changed model answers otherwise.
 fn caught(name: &str, change: &Change) -> Vec<String> {

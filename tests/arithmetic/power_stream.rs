@@ -5,11 +5,8 @@ use crate::{
     changed::{change_to_number, changed, hopper},
     machine::{amount, thorough},
 };
-use tcnum::{
-    inputs::stream,
-    isa,
-    rule::{ChangeVerdict, RefutingData, refute},
-};
+use tcnum::{inputs::stream, isa};
+use tcnum_engine::rule::{ChangeVerdict, RefutingData, refute};
 
 /// Dot-product-adds within which each change must be refuted.
 const LIMIT: usize = 1 << 17;

@@ -5,13 +5,13 @@ use std::{
     time::Duration,
 };
 
-use tcnum::{
+use tcnum_engine::{
     comparison::Difference,
     comparison::Nans,
     device::{self, Device, TraceDevice},
     trace::Trace,
-    verify::trace::verify,
 };
+use tcnum_study::verify::trace::verify;
 
 /// The recordings of others, with their lines of the index.
 fn vectors() -> Vec<(PathBuf, Vec<String>)> {

@@ -12,6 +12,8 @@ use tcnum::{
     arithmetic::Model,
     inputs::Corners,
     isa::{self, Case, Instruction},
+};
+use tcnum_engine::{
     rule::{ChangeVerdict, RefutingData, refute},
     trace::Trace,
 };

@@ -11,8 +11,8 @@ use tcnum::{
     arithmetic::{Evaluator, KeyValue, Model, shipped},
     inputs::{Corners, stream},
     isa::{self, Case, Instruction, Tiles},
-    rule::{Change, Changed, changes, unobservable},
 };
+use tcnum_engine::rule::{Change, Changed, changes, unobservable};
 
 /// The changes of the rule for an instruction that are proved to be unobservable, with the rule as it is then.
 fn proved(model: &Model, i: &Instruction) -> Vec<(Change, String, Evaluator)> {

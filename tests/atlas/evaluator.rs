@@ -1,7 +1,8 @@
 //! D and the steps of programs are the reference's.
 
 use serde_json::{Value, json};
-use tcnum::{arithmetic::Explanation, format::Real, isa::Case, steps};
+use tcnum::{arithmetic::Explanation, format::Real, isa::Case};
+use tcnum_engine::steps;
 
 use crate::{
     machine::amount,

@@ -385,7 +385,7 @@ fn a_model_and_an_instruction_of_the_reader_have_pages_and_hostile_names_are_tex
 /// `tools/costs` wrote the compiled costs from the kept results.
 #[test]
 fn the_costs_of_the_pages_are_those_of_the_reports() {
-    let mut reader = csv::Reader::from_path("src/cost/measured.csv").unwrap();
+    let mut reader = csv::Reader::from_path("crates/study/src/cost/measured.csv").unwrap();
     let rows: Vec<BTreeMap<String, String>> = reader.deserialize().map(|row| row.unwrap()).collect();
     let report: Value = serde_json::from_slice(&fs::read("reports/h200/costs.json").unwrap()).unwrap();
     let costs = report["tables"]["costs"].as_array().unwrap();

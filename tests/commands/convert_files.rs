@@ -9,10 +9,10 @@ use std::{
 use crate::program::{Run, tcnum, tcnum_with_input, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
-    array::{Array, Arrays, Content},
     format::block::{BlockFormat, Quantizer, find_rule, formats},
     format::{FORMATS, Overflow, Rounding, find},
 };
+use tcnum_engine::array::{Array, Arrays, Content};
 use tempfile::TempDir;
 
 fn fixture(name: &str) -> PathBuf {

@@ -10,13 +10,13 @@ use std::{
 
 use crate::program::{tcnum, validate_report};
 use serde_json::{Value, json};
-use tcnum::{
+use tcnum::format::{
+    Format, Overflow, Rounding,
+    block::{self, Quantizer, pack_pairs},
+    find,
+};
+use tcnum_engine::{
     array::{Array, ArrayWriter, Arrays, Content, NewArray},
-    format::{
-        Format, Overflow, Rounding,
-        block::{self, Quantizer, pack_pairs},
-        find,
-    },
     tensor::{ConversionTarget, Tensor, convert},
 };
 

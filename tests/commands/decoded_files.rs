@@ -10,10 +10,8 @@ use crate::{
     program::{Run, tcnum, validate_report},
 };
 use serde_json::{Value, json};
-use tcnum::{
-    array::{Array, ArrayFile, Arrays, Content},
-    format::block::{self, Quantizer, pack_pairs},
-};
+use tcnum::format::block::{self, Quantizer, pack_pairs};
+use tcnum_engine::array::{Array, ArrayFile, Arrays, Content};
 
 fn singles(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()

@@ -13,6 +13,8 @@ use tcnum::{
     arithmetic::{CPosition, Model, Rule, Step, Wrap},
     format::{Format, Rounding},
     isa::{self, Instruction},
+};
+use tcnum_engine::{
     rule::{ChangeVerdict, RefutingData, Tested, refute},
     trace::Trace,
 };

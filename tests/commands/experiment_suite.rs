@@ -5,11 +5,12 @@ use std::{cell::Cell, path::Path, process::Command, rc::Rc};
 use serde_json::Value;
 use tcnum::{
     Interruption,
-    device::{Device, ModelDevice},
     experiment::{self, Experiment, Options},
-    interruptible,
+    interruptible, verbs,
+};
+use tcnum_engine::{
+    device::{Device, ModelDevice},
     report::{Cell as TableCell, Report},
-    verbs,
 };
 
 use crate::program::{tcnum, validate_report};

@@ -9,9 +9,11 @@ use crate::{
 use serde_json::Value;
 use tcnum::{
     Error, Result,
-    device::{Device, Execution, ExecutionKind, Identity},
     experiment::{self, Experiment, Options},
     isa::{Codes, Instruction, Tiles},
+};
+use tcnum_engine::{
+    device::{Device, Execution, ExecutionKind, Identity},
     report::Report,
 };
 

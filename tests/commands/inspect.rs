@@ -7,13 +7,11 @@ use std::{
 
 use crate::program::{Run, tcnum, validate_report};
 use serde_json::{Value, json};
-use tcnum::{
-    array::{Array, Arrays, Content},
-    format::{
-        block::{self, Quantizer, pack_pairs},
-        find,
-    },
+use tcnum::format::{
+    block::{self, Quantizer, pack_pairs},
+    find,
 };
+use tcnum_engine::array::{Array, Arrays, Content};
 
 /// An array of a file.
 pub(crate) fn array(name: &str, shape: &[usize], kind: Content, bytes: Vec<u8>) -> Array<'static> {

@@ -1,6 +1,6 @@
 //! What a command writes takes the place of nothing that it reads, and of nothing else that it writes.
 
-use tcnum::trace::Trace;
+use tcnum_engine::trace::Trace;
 
 use crate::program::tcnum;
 
@@ -319,11 +319,11 @@ fn what_files_call_their_arrays_is_shown_and_not_obeyed() {
     let (input, out) = (folder.path().join("x.safetensors"), folder.path().join("y.safetensors"));
     let array = |name: &str| {
         let f32 = tcnum::format::find("f32").unwrap();
-        tcnum::array::Array::of_codes(name, vec![1], f32, vec![0; 4])
+        tcnum_engine::array::Array::of_codes(name, vec![1], f32, vec![0; 4])
     };
     let long = "z".repeat(500_000);
     let names = ["=HYPERLINK(\"http://x\";\"y\")", "a\u{1b}[31m\u{9b}1m", &long];
-    let arrays = tcnum::array::Arrays { arrays: names.map(array).into(), ..Default::default() };
+    let arrays = tcnum_engine::array::Arrays { arrays: names.map(array).into(), ..Default::default() };
     arrays.write(&input).unwrap();
     let convert = |view: &str, to: &str, more: &[&str]| {
         let files = ["--input", input.to_str().unwrap(), "--out", out.to_str().unwrap()];

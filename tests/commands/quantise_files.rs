@@ -8,10 +8,8 @@ use std::{
 
 use crate::program::{Run, tcnum, validate_report};
 use serde_json::{Value, json};
-use tcnum::{
-    array::{Array, Arrays, Content},
-    format::find,
-};
+use tcnum::format::find;
+use tcnum_engine::array::{Array, Arrays, Content};
 
 fn array(name: &str, shape: &[usize], format: &'static str, values: &[f64]) -> Array<'static> {
     let format = find(format).unwrap();

@@ -20,7 +20,7 @@ fn pages(folder: &str) -> BTreeSet<String> {
 
 /// Pages of other folders whose commands are run; all pages of `docs` are.
 const OTHERS: [&str; 5] = [
-    "../core/src/softfloat/README.md",
+    "../crates/core/src/softfloat/README.md",
     "../experiments/README.md",
     "../models/README.md",
     "../targets/README.md",

@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path};
 
-use tcnum::{Error, Interruption, interruptible, report::Report, trace::Trace, verbs};
+use tcnum::{Error, Interruption, interruptible, verbs};
+use tcnum_engine::{report::Report, trace::Trace};
 
 use crate::{machine::has_python, program::tcnum};
 

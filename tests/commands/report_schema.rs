@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use crate::program::validate_report;
 use serde_json::{Value, json};
-use tcnum::{
+use tcnum::tables;
+use tcnum_engine::{
     device::Identity,
     report::{Declaration, Report, Table, View, ViewLayout, schema},
-    tables,
 };
 
-tcnum::rows! {
+tcnum_engine::rows! {
     /// A row with every kind of cell.
     struct EveryKind in "cells" {
         /// Text.
@@ -38,7 +38,7 @@ tcnum::rows! {
 }
 
 fn render(report: &Report, view: View) -> String {
-    tcnum::report::render(report, view, &ViewLayout::default())
+    tcnum_engine::report::render(report, view, &ViewLayout::default())
 }
 
 fn every_kind_of_cell() -> Report {
@@ -87,7 +87,7 @@ fn reports_with_every_kind_of_cell_are_as_the_schema_says() {
 
 #[test]
 fn finite_reals_read_back_bit_for_bit() {
-    tcnum::rows! {
+    tcnum_engine::rows! {
         /// A number.
         struct Real in "reals" {
             /// The number.

@@ -70,20 +70,20 @@ fn equal_parts_of_a_sweep_have_equal_digests() {
     let path = folder.path().join("digests.csv");
     let line = format!("probe scalar --instr fma.rn.f16x2 --cases 262144 --digests {}", path.display());
     sweeps(&line);
-    let recorded = tcnum::probe::digests::read(&path).unwrap();
+    let recorded = tcnum_study::probe::digests::read(&path).unwrap();
     assert_eq!((recorded.len(), recorded[0].digests().len()), (1, 4));
     let second = recorded[0].chunks().numbers().nth(1).unwrap();
     let path = folder.path().join("one.csv");
     let first = second * 65536 + 5;
     sweeps(&format!("probe scalar --instr fma.rn.f16x2 --first {first} --cases 1 --digests {}", path.display()));
-    let one = tcnum::probe::digests::read(&path).unwrap();
+    let one = tcnum_study::probe::digests::read(&path).unwrap();
     assert_eq!(one[0].digests(), recorded[0].digests()[1..2]);
     let path = folder.path().join("other.csv");
     sweeps(&format!(
         "probe scalar --instr fma.rn.f16x2 --seed 1 --first {first} --cases 1 --digests {}",
         path.display()
     ));
-    assert_ne!(tcnum::probe::digests::read(&path).unwrap()[0].digests(), one[0].digests());
+    assert_ne!(tcnum_study::probe::digests::read(&path).unwrap()[0].digests(), one[0].digests());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
     program::{Run, tcnum, validate_report},
 };
 use serde_json::Value;
-use tcnum::array::{Array, Arrays, Content};
+use tcnum_engine::array::{Array, Arrays, Content};
 
 const BYTES: Content = Content::Unsigned(1);
 

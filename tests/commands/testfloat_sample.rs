@@ -4,10 +4,10 @@ use std::{fs, path::Path};
 
 use rayon::prelude::*;
 use tcnum::{
-    calc::{CalcRequest, CodeMeaning, LineCheck, Operator, check},
     format::{self, Class, Format, Rounding},
     softfloat::{Environment, NanRule, Tininess},
 };
+use tcnum_study::calc::{CalcRequest, CodeMeaning, LineCheck, Operator, check};
 
 /// The lines that the generator printed for a function under some options.
 struct Section {

@@ -6,8 +6,9 @@
 use tcnum::{
     arithmetic::{Evaluator, KeyValue, Model},
     isa::Instruction,
-    rule::{Change, Changed, changes, unobservable},
 };
+use tcnum_engine::rule::{Change, Changed, changes, unobservable};
+
 /// Selections of one-step changes of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Changes {

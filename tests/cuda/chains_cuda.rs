@@ -15,12 +15,14 @@ use crate::{
 use tcnum::{
     Result,
     arithmetic::Model,
+    format,
+    isa::{self, Codes},
+};
+use tcnum_engine::{
     device::{
         Chains, ModelDevice,
         cuda::{chains::kernel, compile},
     },
-    format,
-    isa::{self, Codes},
     product::{Executor, Factors, Matrix, Schedule, Values, compute, draw},
 };
 

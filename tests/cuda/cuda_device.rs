@@ -13,13 +13,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tcnum::{
     arithmetic::Model,
-    device::{
-        CampaignWork, Device, ExecutionKind, Mismatch, Spot,
-        cuda::{self, CudaDevice, architecture},
-    },
     format::{self, Format, Overflow, Rounding},
     inputs::{Sequence, stream},
     isa::{self, Codes, Instruction, Tiles},
+};
+use tcnum_engine::device::{
+    CampaignWork, Device, ExecutionKind, Mismatch, Spot,
+    cuda::{self, CudaDevice, architecture},
 };
 
 /// The first GPU, or `None`, with a printed line, if there is none.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::machine::{NO_NVRTC, Need, skip};
-use tcnum::device::cuda::loader;
+use tcnum_engine::device::cuda::loader;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/drivers/imaginary.c");
 

@@ -14,10 +14,8 @@ use std::{
 };
 
 use crate::machine::{NO_NVRTC, Need, skip};
-use tcnum::{
-    device::cuda::{architecture::ARCHITECTURES, compile, executable, sass},
-    isa::{self, Instruction},
-};
+use tcnum::isa::{self, Instruction};
+use tcnum_engine::device::cuda::{architecture::ARCHITECTURES, compile, executable, sass};
 
 /// One compilation: an instruction, and the assembler target.
 struct Job {

@@ -17,12 +17,12 @@ use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use rayon::prelude::*;
 use tcnum::{
     arithmetic::{Evaluator, Model, shipped},
-    device::cuda::{
-        arithmetic::{arithmetic, is_fast},
-        constants::constants,
-    },
     inputs::{Corners, stream},
     isa::{self, Case, Chunk, Instruction},
+};
+use tcnum_engine::device::cuda::{
+    arithmetic::{arithmetic, is_fast},
+    constants::constants,
 };
 
 /// Arithmetics in a source: compilers need memory for each.

@@ -2,7 +2,7 @@
 //! those of the instruction, step by step.
 
 use crate::machine::{NO_NVRTC, Need, amount, skip};
-use tcnum::{
+use tcnum_engine::{
     device::cuda::{self, CudaDevice, compile, products::kernel},
     product::{Executor, Factors, Schedule, Values, compute, draw},
 };

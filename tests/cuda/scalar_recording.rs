@@ -4,13 +4,11 @@ use std::path::Path;
 
 use crate::machine::amount;
 use rayon::prelude::*;
-use tcnum::{
-    device::Chunks,
-    isa::scalar::{all, find},
-    probe::{
-        digests::{RecordedDigests, read},
-        sweep::simulate,
-    },
+use tcnum::isa::scalar::{all, find};
+use tcnum_engine::device::Chunks;
+use tcnum_study::probe::{
+    digests::{RecordedDigests, read},
+    sweep::simulate,
 };
 
 /// The recording.

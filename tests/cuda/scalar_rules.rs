@@ -12,10 +12,10 @@ use crate::machine::{NO_NVRTC, Need, amount, cpp_compiler, skip};
 use rayon::prelude::*;
 use tcnum::{
     arithmetic::scalar_rule::ScalarRule,
-    device::cuda::{architecture::ARCHITECTURES, compile, executable_scalar, sass, sweeper::rule},
     inputs::space::{CHUNK, Space},
     isa::scalar::{Form, all},
 };
+use tcnum_engine::device::cuda::{architecture::ARCHITECTURES, compile, executable_scalar, sass, sweeper::rule};
 
 /// Forms in a source.
 const TOGETHER: usize = 24;
@@ -142,7 +142,7 @@ fn every_kernel_of_a_scalar_instruction_compiles_to_the_machine_code_of_the_tabl
         skip(Need::Nvdisasm, "there is no nvdisasm, so the machine code is not compared");
     }
     let fault = |(architecture, form): &(&'static _, &'static Form)| -> Option<String> {
-        let architecture: &tcnum::device::cuda::architecture::Architecture = architecture;
+        let architecture: &tcnum_engine::device::cuda::architecture::Architecture = architecture;
         let (source, _) = executable_scalar(form, architecture).expect("the table says so");
         let cubin = match compile::compile(&source, architecture.target) {
             Ok(cubin) => cubin,

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path, process::Command};
 
 use crate::machine::{amount, cpp_compiler};
 use tcnum::{
-    device::cuda::{STREAM, constants::constants},
     inputs::stream,
     isa::{self, Chunk, Instruction},
 };
+use tcnum_engine::device::cuda::{STREAM, constants::constants};
 
 const SEEDS: [u64; 2] = [1, 0xfedc_ba98_7654_3210];
 /// First tiles of the ranges that are compared, each of `COUNT`.

@@ -15,10 +15,10 @@ use proptest::{
 use rayon::prelude::*;
 use tcnum::{
     arithmetic::Model,
-    device::cuda::{arithmetic::is_fast, compile, verifier},
     inputs::Sequence,
     isa::{self, Instruction},
 };
+use tcnum_engine::device::cuda::{arithmetic::is_fast, compile, verifier};
 
 /// Random arithmetics whose kernels are compiled.
 const GENERAL: usize = 16;

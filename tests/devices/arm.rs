@@ -5,10 +5,10 @@ use std::{path::Path, process::Command, time::Duration};
 use serde_json::json;
 use tcnum::{
     arithmetic::Model,
-    device::{Device, ExecDevice},
     inputs::record_batch,
     isa::{self, Instruction},
 };
+use tcnum_engine::device::{Device, ExecDevice};
 
 use crate::{
     machine::{aarch64_tools, amount},

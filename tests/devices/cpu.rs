@@ -10,13 +10,15 @@ use std::{
 use serde_json::Value;
 use tcnum::{
     arithmetic::Model,
-    device::{self, DeviceName, cpu},
     inputs::{Corners, Sequence, stream},
     isa::{self, Case, Instruction, scalar},
+};
+use tcnum_engine::{
+    device::{self, DeviceName, cpu},
     rule::{Changed, changes},
     trace::Trace,
-    verify::compare,
 };
+use tcnum_study::verify::compare;
 
 use crate::{
     machine::amount,
@@ -202,7 +204,7 @@ fn later_cases_of_the_kept_runs_show_what_tininess_is() {
 
 #[test]
 fn this_machine_rounds_as_the_rules_of_its_scalar_instructions_say() {
-    use tcnum::device::Chunks;
+    use tcnum_engine::device::Chunks;
     let mut device = device::open(Some(&"cpu".into()), Duration::from_secs(60)).unwrap();
     for form in scalar::all().iter().filter(|form| form.is_of_processors() && cpu::sweeps(form)) {
         let mut sweeper = device.sweeps().unwrap().sweeper(form, 1).unwrap();

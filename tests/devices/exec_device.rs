@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use tcnum::{
     Error, Interruption,
-    device::{self, Device, ExecDevice, Execution, ExecutionKind},
     format::{Format, Overflow, Rounding},
     inputs::record_batch,
     interruptible,
     isa::{self, Case, Codes, Instruction, Tiles},
 };
+use tcnum_engine::device::{self, Device, ExecDevice, Execution, ExecutionKind};
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
 const INSTRUCTION: &str = "mma.m8n8k16.s32.s8.s8.s32";

@@ -3,7 +3,8 @@
 use std::{fs, path::Path};
 
 use proptest::prelude::*;
-use tcnum::{Error, trace::Trace};
+use tcnum::Error;
+use tcnum_engine::trace::Trace;
 
 /// A well-formed header: one tile of m = n = 1 and k = 2, with A in bytes 0..4, B in 4..8, C in 8..12, D in 12..16.
 const HEADER: &str = r#"{"__metadata__":{"tcnum.trace":"1","instruction":"mma.m16n8k16.f32.f16.f16.f32","a":"f16","b":"f16","c":"f32","d":"f32","m":"1","n":"1","k":"2"},"a":{"dtype":"U16","shape":[1,1,2],"data_offsets":[0,4]},"b":{"dtype":"U16","shape":[1,2,1],"data_offsets":[4,8]},"c":{"dtype":"U32","shape":[1,1,1],"data_offsets":[8,12]},"d":{"dtype":"U32","shape":[1,1,1],"data_offsets":[12,16]}}"#;

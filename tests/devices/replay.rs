@@ -4,13 +4,15 @@ use std::{collections::BTreeMap, time::Duration};
 
 use tcnum::{
     Error,
-    comparison::{Difference, Nans, ResultPlace},
-    device::{self, Device, Spot, TraceDevice},
     inputs::record_batch,
     isa::{self, Codes, Instruction, Tiles},
-    trace::Trace,
-    verify::trace::verify,
 };
+use tcnum_engine::{
+    comparison::{Difference, Nans, ResultPlace},
+    device::{self, Device, Spot, TraceDevice},
+    trace::Trace,
+};
+use tcnum_study::verify::trace::verify;
 
 fn model() -> Box<dyn Device> {
     device::open(Some(&"model:hopper".into()), Duration::from_secs(60)).unwrap()

@@ -3,13 +3,15 @@
 use serde_json::Value;
 use tcnum::{
     Result,
+    isa::{self, Codes},
+};
+use tcnum_engine::{
     device::{
         Attributes, ChosenAlgorithm, Generation, Identity, Library, LibraryProduct, ModelDevice, OperandLayout, Problem,
     },
-    gemm::between::{Knowledge, ProductMaker, ProductSide, between},
-    isa::{self, Codes},
     product::{Executor, Factors, LibrarySchedules, Matrix, Schedule, compute},
 };
+use tcnum_study::gemm::between::{Knowledge, ProductMaker, ProductSide, between};
 
 use crate::{
     command::write,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use tcnum::{
+use tcnum_engine::{
     array::{Array, Arrays, Content},
     product::{Captures, Factors, Matrix},
 };

@@ -4,9 +4,11 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 use tcnum::{
-    array::{Array, Arrays},
     format::{self, Format},
     isa,
+};
+use tcnum_engine::{
+    array::{Array, Arrays},
     product::{ArrayFile, Conversion, Matrix, Schedule},
 };
 
@@ -56,8 +58,11 @@ fn d_is_written_as_both_kinds_of_file_and_compared() {
     let out = path("d.npy").to_string_lossy().into_owned();
     let device = ["--device", "model:hopper", "--instr", HALF, "--a", &first, "--b", &second];
     let report = gemm(&[&device[..], &["--out", &out]].concat(), 0);
-    let expected =
-        computed("hopper", &Schedule::new(isa::find(HALF).unwrap()).unwrap(), &tcnum::product::Factors::new(a, b));
+    let expected = computed(
+        "hopper",
+        &Schedule::new(isa::find(HALF).unwrap()).unwrap(),
+        &tcnum_engine::product::Factors::new(a, b),
+    );
     assert_eq!(read(&out), expected);
     let product = &report["tables"]["products"][0];
     assert_eq!((&product["m"], &product["n"], &product["k"]), (&20.into(), &30.into(), &50.into()));

@@ -5,9 +5,11 @@ use std::fmt;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use tcnum::{
     arithmetic::Model,
-    device::ModelDevice,
     format::{self, Format, Overflow, Rounding},
     isa,
+};
+use tcnum_engine::{
+    device::ModelDevice,
     product::{
         self, AccumulatorJoin, Accumulators, BiasEntry, CEntry, Executor, Factors, KOrder, Matrix, OperandRounding,
         OutputRounding, PartJoin, PartTerms, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use tcnum::{
+use tcnum_engine::{
     array::Arrays,
     device::ModelDevice,
     product::{NumberMatrix, ProductOperands},

@@ -3,14 +3,16 @@
 
 use tcnum::{
     arithmetic::{Evaluator, Model},
-    device::{Device, ModelDevice},
-    emulate::{self, EmulateRequest, EmulationResult, first_wrap},
     format::{Overflow, Rounding},
     inputs::Draw,
     isa::{self, Case, Instruction},
+};
+use tcnum_engine::{
+    device::{Device, ModelDevice},
     product::{NumberMatrix, ProductShape},
     scheme::{self, OperandSplit, Scheme, SchemeUnit},
 };
+use tcnum_study::emulate::{self, EmulateRequest, EmulationResult, first_wrap};
 
 use crate::program::{tcnum, validate_report};
 

@@ -4,14 +4,14 @@ use proptest::{
     prelude::*,
     test_runner::{Config, TestRunner},
 };
-use tcnum::{
+use tcnum_engine::{
     array::{Array, Arrays},
     device::ModelDevice,
-    emulate::DoubleErrors,
     product::reference::DoubleReferences,
     product::{NumberMatrix, ProductOperands},
     scheme::{self, OperandLoss, Scheme, SchemeUnit, error_bound},
 };
+use tcnum_study::emulate::DoubleErrors;
 
 use crate::program::{tcnum, validate_report};
 

@@ -1,13 +1,10 @@
 //! Names of kernels: what they say, and schedules that contradict them.
 
 use proptest::prelude::*;
-use tcnum::{
-    arithmetic::Model,
-    isa,
-    product::{
-        Schedule,
-        kernel::{Contradiction, KernelNames, KernelTable, Says},
-    },
+use tcnum::{arithmetic::Model, isa};
+use tcnum_engine::product::{
+    Schedule,
+    kernel::{Contradiction, KernelNames, KernelTable, Says},
 };
 
 use crate::machine::amount;

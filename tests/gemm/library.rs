@@ -1,18 +1,17 @@
 //! Products of libraries: attributes and schedules, and campaigns with a simulated library that follows schedules that are known.
 
-use tcnum::{
-    Error, Result,
+use tcnum::{Error, Result, isa::Codes};
+use tcnum_engine::{
     device::{
         Attributes, ChosenAlgorithm, Compute, Generation, Identity, Library, LibraryProduct, ModelDevice,
         OperandLayout, Problem,
     },
-    gemm::library::{
-        AskedProduct, BatchRow, Layer,
-        campaign::{Campaign, ProductOutcome},
-        read_layers, read_shapes,
-    },
-    isa::Codes,
     product::{Executor, Factors, LibrarySchedules, Matrix, ModelReplay, PartJoin, Residue, Schedule, Values, compute},
+};
+use tcnum_study::gemm::library::{
+    AskedProduct, BatchRow, Layer,
+    campaign::{Campaign, ProductOutcome},
+    read_layers, read_shapes,
 };
 
 use crate::{between::ByBatch, program::tcnum};
@@ -163,7 +162,7 @@ fn explained(
     library: &mut Simulated,
     asked: &AskedProduct,
     searches: usize,
-) -> tcnum::gemm::library::campaign::ExplainedProduct {
+) -> tcnum_study::gemm::library::campaign::ExplainedProduct {
     let schedules = shipped();
     let mut replay = ModelReplay;
     let mut campaign = Campaign::new(library, &mut replay, &schedules, "hopper".into(), 1, searches);
@@ -211,7 +210,7 @@ fn a_library_that_does_something_else_is_found_out_and_its_schedule_too() {
 
 #[test]
 fn a_schedule_that_was_found_is_tried_again_without_a_search() {
-    let descending = |schedule: Schedule| Schedule { order: tcnum::product::KOrder::Descending, ..schedule };
+    let descending = |schedule: Schedule| Schedule { order: tcnum_engine::product::KOrder::Descending, ..schedule };
     let mut library = Simulated::new(attributes(35, 1, 0), descending);
     let (schedules, mut replay) = (shipped(), ModelReplay);
     let mut campaign = Campaign::new(&mut library, &mut replay, &schedules, "hopper".into(), 1, 1);
@@ -220,7 +219,7 @@ fn a_schedule_that_was_found_is_tried_again_without_a_search() {
         let factors = campaign.factors(&asked);
         let found = campaign.explain(&asked, &factors).unwrap().0;
         assert_eq!((found.outcome, campaign.searches), (ProductOutcome::Found, 0));
-        assert_eq!(found.found.unwrap().order, tcnum::product::KOrder::Descending);
+        assert_eq!(found.found.unwrap().order, tcnum_engine::product::KOrder::Descending);
     }
 }
 
@@ -374,7 +373,7 @@ fn a_machine_without_the_library_is_told_what_would_give_it() {
 #[test]
 fn products_of_the_library_are_replayed_on_a_gpu() {
     use crate::machine::{Need, skip};
-    use tcnum::{
+    use tcnum_engine::{
         device::cuda::{CudaDevice, compile, cublaslt::CublasLt},
         product::CudaReplay,
     };

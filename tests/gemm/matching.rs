@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 use tcnum::{
-    device::ModelDevice,
     format::{self, Overflow, Rounding},
     isa,
+};
+use tcnum_engine::{
+    device::ModelDevice,
     product::NumberMatrix,
     product::{
         AccumulatorJoin, Accumulators, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding,
@@ -290,8 +292,8 @@ fn a_product_is_made_that_tells_schedules_apart() {
     assert!(report["notes"].to_string().contains("apart.safetensors:a"), "{}", report["notes"]);
     // Of that product, those of one group give the same D, and the others do not.
     let read = |name: &str| {
-        tcnum::product::ArrayFile::parse(&format!("{file}:{name}"))
-            .read(None, tcnum::product::Conversion::Keep)
+        tcnum_engine::product::ArrayFile::parse(&format!("{file}:{name}"))
+            .read(None, tcnum_engine::product::Conversion::Keep)
             .unwrap()
             .0
     };

@@ -4,11 +4,11 @@ use tcnum::{
     arithmetic::Evaluator,
     format::{self, Format, Overflow, Rounding},
     isa::Case,
-    product::{
-        AccumulatorJoin, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, PartTerms, Residue,
-        ScaleUse, Schedule,
-    },
     softfloat::{Converter, Environment, Unit},
+};
+use tcnum_engine::product::{
+    AccumulatorJoin, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, PartTerms, Residue,
+    ScaleUse, Schedule,
 };
 
 /// What the reference rounds to f32 or f64 in; integers wrap.

@@ -1,9 +1,7 @@
 //! Schedules as files and as sentences.
 
-use tcnum::{
-    isa,
-    product::{Run, Schedule},
-};
+use tcnum::isa;
+use tcnum_engine::product::{Run, Schedule};
 
 const INSTRUCTION: &str = "instruction = \"mma.m16n8k16.f32.f16.f16.f32\"\n";
 

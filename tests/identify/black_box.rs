@@ -7,11 +7,11 @@ use proptest::{
 use tcnum::{
     Result,
     arithmetic::Model,
-    device::{Device, Execution, ExecutionKind, Identity},
-    identify::Identification,
     inputs::Sequence,
     isa::{Codes, Instruction, Tiles},
 };
+use tcnum_engine::device::{Device, Execution, ExecutionKind, Identity};
+use tcnum_study::identify::Identification;
 
 use crate::arithmetics::cases;
 

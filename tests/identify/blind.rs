@@ -9,10 +9,10 @@ use std::{
 use proptest::strategy::{Strategy, ValueTree};
 use tcnum::{
     arithmetic::{Model, shipped},
-    comparison::Nans,
-    identify::{Identification, Limits, Plan, Request, Session, Study, WORK, identify},
     isa::Instruction,
 };
+use tcnum_engine::comparison::Nans;
+use tcnum_study::identify::{Identification, Limits, Plan, Request, Session, Study, WORK, identify};
 
 use crate::{
     arithmetics::arithmetics,

@@ -6,12 +6,16 @@ use serde_json::Value;
 use tcnum::{
     Error, Result,
     arithmetic::Model,
-    device::{Device, Execution, Generation, Identity},
-    features::{Features, measure, measure_all},
-    identify::{HeldOut, Plan, Uniform, WORK, confirm, identify, identify_recording},
     inputs::record_batch,
     isa::{Codes, Instruction, Tiles},
+};
+use tcnum_engine::{
+    device::{Device, Execution, Generation, Identity},
     trace::Trace,
+};
+use tcnum_study::{
+    features::{Features, measure, measure_all},
+    identify::{HeldOut, Plan, Uniform, WORK, confirm, identify, identify_recording},
 };
 
 use crate::{

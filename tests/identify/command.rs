@@ -3,7 +3,8 @@
 use std::{fs, path::Path};
 
 use serde_json::Value;
-use tcnum::{inputs::record_batch, isa, trace::Trace};
+use tcnum::{inputs::record_batch, isa};
+use tcnum_engine::trace::Trace;
 
 use crate::{
     machine::{amount, has_python},

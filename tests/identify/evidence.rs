@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use tcnum::{
-    arithmetic::Model,
-    identify::{self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, tables::tested},
-    rule::{Decision, summaries},
-};
+use tcnum::arithmetic::Model;
+use tcnum_engine::rule::{Decision, summaries};
+use tcnum_study::identify::{self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, tables::tested};
 
 use crate::{
     black_box::BlackBox,

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use tcnum::{
     arithmetic::{CPosition, EvidenceKind, Model, Rule, Step, Subnormals, ZeroSign, shipped},
-    device,
-    features::{Features, entry_of_c, measure, order_words},
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction},
-    order,
 };
+use tcnum_engine::{device, order};
+use tcnum_study::features::{Features, entry_of_c, measure, order_words};
 
 use crate::{
     black_box::BlackBox,

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tcnum::{
     Result,
-    device::{Device, Execution, ExecutionKind, Identity},
-    identify::{Identification, Plan, WORK, identify},
     inputs::Sequence,
     isa::{Case, Codes, Instruction, Tiles},
 };
+use tcnum_engine::device::{Device, Execution, ExecutionKind, Identity};
+use tcnum_study::identify::{Identification, Plan, WORK, identify};
 
 use crate::{kinds::described, machine::thorough};
 

@@ -5,10 +5,10 @@ use std::{cell::Cell, time::Duration};
 use tcnum::{
     Error, Result,
     arithmetic::Model,
-    comparison::Difference,
-    identify::{Confirmation, HeldOut, Identification, Plan, WORK, confirm, identify},
     isa::{Case, Codes, Instruction, Tiles},
 };
+use tcnum_engine::comparison::Difference;
+use tcnum_study::identify::{Confirmation, HeldOut, Identification, Plan, WORK, confirm, identify};
 
 use crate::{black_box::BlackBox, machine::amount, shipped::listed};
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tcnum::{
     arithmetic::Model,
-    identify::{Plan, WORK, identify},
     isa::{self, Case, Instruction},
 };
+use tcnum_study::identify::{Plan, WORK, identify};
 
 use crate::{
     arithmetics::Arithmetic,

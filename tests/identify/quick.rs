@@ -1,10 +1,8 @@
 //! The quick fingerprint: every known arithmetic is known again in few tiles, and no other one passes for it.
 
-use tcnum::{
-    arithmetic::{Model, shipped},
-    comparison::Nans,
-    identify::{QUICK, quick},
-};
+use tcnum::arithmetic::{Model, shipped};
+use tcnum_engine::comparison::Nans;
+use tcnum_study::identify::{QUICK, quick};
 
 use crate::{
     black_box::BlackBox,

@@ -4,9 +4,9 @@ use std::{collections::HashSet, time::Duration};
 
 use tcnum::{
     arithmetic::{Model, shipped},
-    identify::{Plan, WORK, identify, likeness},
     isa::{self, Instruction},
 };
+use tcnum_study::identify::{Plan, WORK, identify, likeness};
 
 use crate::{
     black_box::{BlackBox, held_out},

@@ -1,14 +1,11 @@
 //! The answer in sentences: which rule, the nearest shipped one, and what a rule misses.
 
 use serde_json::Value;
-use tcnum::{
-    arithmetic::Model,
-    comparison::Nans,
-    device::DeviceName,
+use tcnum::{arithmetic::Model, isa::Instruction};
+use tcnum_engine::{comparison::Nans, device::DeviceName, report::Report};
+use tcnum_study::{
     distinguish::{self, DevicePair, SearchLimits},
     identify::{Limits, Request, Session, Study, causes, tables},
-    isa::Instruction,
-    report::Report,
 };
 
 use crate::{
@@ -78,7 +75,7 @@ fn where_every_finite_result_agrees_the_answer_says_so() {
 #[test]
 fn devices_that_differ_have_a_cause_in_the_words_of_models() {
     let i = listed(BF16);
-    let devices: [Box<dyn tcnum::device::Device>; 2] =
+    let devices: [Box<dyn tcnum_engine::device::Device>; 2] =
         ["ampere", "hopper"].map(|model| Box::new(BlackBox::new(&Model::load(model).unwrap())) as _);
     let names = ["exec:a", "exec:b"].map(DeviceName::from);
     let mut pair = DevicePair { names, devices, instructions: vec![[i.clone(), i.clone()]] };

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, process::Command, time::Duration};
 
 use serde_json::{Value, json};
-use tcnum::{device, inputs::record_batch, isa, trace::Trace};
+use tcnum::{inputs::record_batch, isa};
+use tcnum_engine::{device, trace::Trace};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/python_trace.safetensors");
 

@@ -3,11 +3,8 @@
 use std::{fs, path::Path};
 
 use serde_json::Value;
-use tcnum::{
-    Error, Interruption, interruptible,
-    report::{View, ViewLayout, render},
-    verbs,
-};
+use tcnum::{Error, Interruption, interruptible, verbs};
+use tcnum_engine::report::{View, ViewLayout, render};
 
 use crate::{
     machine::has_python,

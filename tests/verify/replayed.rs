@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use tcnum::trace::Trace;
+use tcnum_engine::trace::Trace;
 
 use crate::{
     machine::has_python,

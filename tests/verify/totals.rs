@@ -12,17 +12,19 @@ use proptest::prelude::*;
 use tcnum::{
     Result,
     arithmetic::{Evaluator, Model},
+    inputs::Sequence,
+    isa::{self, Codes, Instruction, Tiles},
+};
+use tcnum_engine::{
     comparison::Difference,
     device::{
         CampaignWork, Campaigns, Count, Device, DeviceName, Engine, Execution, ExecutionKind, Identity, LocalExecution,
         LocalThreads, Mismatch, Spot, Verified,
     },
-    inputs::Sequence,
-    isa::{self, Codes, Instruction, Tiles},
-    verify::{
-        Part, Run, State, drive, drive_all, engine,
-        merge::{PartFile, merge},
-    },
+};
+use tcnum_study::verify::{
+    Part, Run, State, drive, drive_all, engine,
+    merge::{PartFile, merge},
 };
 
 const NAME: &str = "mma.m16n8k16.f32.f16.f16.f32";

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use tcnum::{
+use tcnum::{inputs::Sequence, isa};
+use tcnum_engine::{
     comparison::Nans,
     device::{self, DeviceName, selection::InstructionChoice},
-    explain::{DotProductAdd, OperandTexts},
-    inputs::Sequence,
-    isa,
-    record::{RecordedTiles, Recording, record_all},
     report::Report,
+};
+use tcnum_study::{
+    explain::{DotProductAdd, OperandTexts},
+    record::{RecordedTiles, Recording, record_all},
     verify::{
         Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles,
         recordings::{self, RecordingsRequest, VerifiedRecordings},

@@ -5,7 +5,8 @@ use crate::{
     program::{tcnum, validate_report},
 };
 use serde_json::Value;
-use tcnum::{isa, rule::Change};
+use tcnum::isa;
+use tcnum_engine::rule::Change;
 
 /// Verifies the shipped model of Hopper, as a device, against one that is changed, and checks what is reported.
 fn caught(name: &str, change: impl Fn(&isa::Instruction) -> Change) {

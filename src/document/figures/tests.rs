@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     report::{
-        figure::{ChartLine, EQUAL, LEGEND, LOOKS, Point, Scale, WIDTHS, tests::unreadable},
+        figure::{ChartLine, EQUAL, LEGEND, LOOKS, Point, Scale, WIDTHS},
         result,
     },
     tables,
@@ -52,7 +52,7 @@ fn every_figure_is_readable_at_both_widths_and_its_legends_are_short() {
         for figure in figures {
             kinds.insert(figure.name.clone());
             for width in WIDTHS {
-                assert_eq!(unreadable(&figure.drawing.scene(width)), None, "{file}: {}, {width} mm", figure.name);
+                assert_eq!(figure.drawing.scene(width).unreadable(), None, "{file}: {}, {width} mm", figure.name);
             }
             let Drawing::Chart(chart) = &figure.drawing else { continue };
             for panel in &chart.panels {

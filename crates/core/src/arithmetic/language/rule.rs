@@ -1,0 +1,333 @@
+//! Values of the keys of a rule.
+
+use serde::Deserialize;
+
+use super::values::{format_name, rounding, standard};
+use crate::{
+    base::words::words,
+    format::{Format, Overflow, Rounding},
+};
+
+/// Operand whose NaN may become the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NanOperand {
+    /// First factor of a product, or first term of an addition.
+    A,
+    /// Second factor, or second term of an addition.
+    B,
+    /// Addend of a fused multiply-add, or the addends of a sum.
+    C,
+}
+
+words!(named pub NanOperand: "a" = A, "b" = B, "c" = C);
+
+/// Step: the way in which one group is summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Step {
+    /// The nodes define it, for all k at once.
+    #[default]
+    Tree,
+    /// All terms are aligned to the largest exponent, truncated, added exactly, and rounded once.
+    Fused,
+    /// All terms are added exactly and rounded once.
+    Exact,
+    /// Chain of IEEE 754 fused multiply-adds over ascending indices.
+    Fma,
+    /// Ordinary additions of the products, one after the other.
+    Sequential,
+    /// Binary tree of ordinary additions: first half of a group plus second half.
+    /// The group's sum is then added to its start.
+    Pairwise,
+    /// Exact integers.
+    Integer,
+}
+
+words!(named pub Step: "tree" = Tree, "fused" = Fused, "exact" = Exact, "fma" = Fma, "sequential" = Sequential, "pairwise" = Pairwise, "integer" = Integer);
+
+impl Step {
+    /// All steps.
+    pub const ALL: &'static [Step] =
+        &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Integer, Step::Tree];
+}
+
+/// Treatment of subnormal numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Subnormals {
+    /// Kept.
+    #[default]
+    Keep,
+    /// Replaced by zeros of their sign.
+    SignedZero,
+    /// Replaced by +0.
+    PositiveZero,
+}
+
+words!(named pub Subnormals: "keep" = Keep, "signed-zero" = SignedZero, "positive-zero" = PositiveZero);
+
+/// Definition of subnormal results, for flushing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResultTininess {
+    /// The exact result lies below the smallest normal number.
+    Before,
+    /// The result, rounded to the format, lies below it.
+    #[default]
+    After,
+    /// The result, rounded with an unbounded exponent, lies below it (IEEE 754, 7.5, "after rounding").
+    AfterUnbounded,
+}
+
+words!(named pub ResultTininess: "before" = Before, "after" = After, "after, unbounded exponent" = AfterUnbounded);
+
+impl ResultTininess {
+    /// All definitions.
+    pub const ALL: &'static [ResultTininess] =
+        &[ResultTininess::Before, ResultTininess::After, ResultTininess::AfterUnbounded];
+}
+
+/// Significands of A and B cut into pieces, from the leading bit down, by numbers of bits.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// Widths of the pieces of A; absent: one piece.
+    #[serde(default)]
+    pub a: Vec<u32>,
+    /// Widths of the pieces of B; absent: one piece.
+    #[serde(default)]
+    pub b: Vec<u32>,
+}
+
+/// Sign of a zero result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ZeroSign {
+    /// Always +0.
+    #[default]
+    Positive,
+    /// Always -0.
+    Negative,
+    /// IEEE 754: the sign of a sum that underflows; an exact zero sum is -0 if every term is -0, else +0.
+    /// Under RD an exact zero sum is -0 unless every term is +0.
+    Ieee,
+    /// +0 for an exact zero sum, else the sign of the sum that underflows.
+    ExactPositive,
+}
+
+words!(named pub ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
+
+/// Zero terms whose exponents count in the largest exponent of an alignment.
+///
+/// A zero has the exponent of the smallest normal number of its format; a zero product has the sum of its
+/// factors' exponents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ZeroTerms {
+    /// No zero counts.
+    #[default]
+    Ignored,
+    /// Zero products count.
+    Products,
+    /// Zero products and other zero terms count.
+    All,
+}
+
+words!(named pub ZeroTerms: "ignored" = Ignored, "products" = Products, "all" = All);
+
+/// Origin of infinities and NaNs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Specials {
+    /// Each step makes them of its terms.
+    #[default]
+    Steps,
+    /// All products and c decide them at once, before anything is added.
+    Operands,
+}
+
+words!(named pub Specials: "steps" = Steps, "operands" = Operands);
+
+/// Split of k by residue: part i has, ascending, the indices whose residue is in `residues[i]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parts {
+    /// Modulus of the residues.
+    pub period: usize,
+    /// Residues of each part.
+    pub residues: Vec<Vec<usize>>,
+}
+
+/// Start of a chain: of the first of several groups, or of each if they are summed separately.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Start {
+    /// c, or +0 if c enters last.
+    #[default]
+    C,
+    /// The first product, rounded to the result's format (no addition).
+    Product,
+}
+
+words!(named pub(crate) Start: "c" = C, "product" = Product);
+
+/// Combination of the results of groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Join {
+    /// The result of one group is the c of the next.
+    #[default]
+    Chain,
+    /// Separate sums of the groups, added in order by ordinary additions, after c if c enters first.
+    Add,
+}
+
+words!(named pub(crate) Join: "chain" = Chain, "add" = Add);
+
+/// Place of c in the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CPosition {
+    /// First: as a term of the first group, or as the first term of the additions of `join`.
+    #[default]
+    First,
+    /// Last, by an ordinary addition.
+    Last,
+}
+
+words!(named pub(crate) CPosition: "first" = First, "last" = Last);
+
+/// Alignment of a fused step's terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alignment {
+    /// Fraction bits kept, relative to the largest exponent among the terms (never below `floor`).
+    pub bits: i32,
+    /// Rounding of the dropped bits (RO: a non-zero rest sets the last bit).
+    #[serde(deserialize_with = "rounding")]
+    pub rounding: Rounding,
+    /// Smallest exponent of the alignment. Absent: none.
+    pub floor: Option<i32>,
+    /// Sticky bit: a non-zero dropped part makes the sum a little larger before rounding.
+    /// Larger in magnitude; with RD larger, with RU smaller.
+    #[serde(default)]
+    pub sticky: bool,
+    /// Number of dropped bits, below the last kept one, that can set the sticky bit. Absent: all of them.
+    pub reach: Option<i32>,
+}
+
+impl Alignment {
+    /// Alignment without a floor and a sticky bit.
+    pub fn new(bits: i32, rounding: Rounding) -> Alignment {
+        Alignment { bits, rounding, floor: None, sticky: false, reach: None }
+    }
+
+    /// The alignment in the text of a program: `25 bits RZ sticky, floor -133`.
+    pub(in super::super) fn text(&self) -> String {
+        let Alignment { bits, rounding, floor, sticky, reach } = self;
+        let floor = floor.map_or_else(String::new, |floor| format!(", floor {floor}"));
+        let reach = reach.map_or_else(String::new, |reach| format!(" from {reach} bits"));
+        let sticky = if *sticky { format!(" sticky{reach}") } else { String::new() };
+        format!("{bits} bits {}{sticky}{floor}", rounding.name())
+    }
+
+    /// The alignment in phrases: the cut, the reach of the sticky bit, the floor.
+    pub fn words(&self) -> Vec<String> {
+        let Alignment { bits, rounding, floor, sticky, reach } = self;
+        let sticky = if *sticky { ", sticky" } else { "" };
+        let cut = format!("aligned, cut at {bits} bits {}{sticky}", rounding.name());
+        let reach = reach.map(|reach| format!("sticky bit of {reach} dropped bits"));
+        let floor = floor.map(|floor| format!("exponent at least {floor}"));
+        std::iter::once(cut).chain(reach).chain(floor).collect()
+    }
+
+    /// Sign of the sticky part of a non-zero sum: positive if truncated by RD, negative if by RU.
+    pub(crate) fn rest_is_negative(self, negative: bool) -> bool {
+        match self.rounding {
+            Rounding::Rd => false,
+            Rounding::Ru => true,
+            _ => negative,
+        }
+    }
+}
+
+/// Lanes: positions of a group by residue, each with an alignment of its own.
+/// Each lane is aligned to its own largest exponent and summed; then the lanes' sums are aligned to the largest of
+/// those exponents, truncated, and added exactly.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lanes {
+    /// Modulus of the positions: lane i has the positions with residue i.
+    pub period: usize,
+    /// Fraction bits kept where the lanes' sums are joined.
+    pub bits: i32,
+    /// Rounding of the dropped bits.
+    #[serde(deserialize_with = "rounding")]
+    pub rounding: Rounding,
+}
+
+/// Late c: aligned with the sum of the products to the larger of their exponents, and added exactly.
+/// Each is truncated to its own width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Late {
+    /// Fraction bits kept of the sum.
+    pub sum_bits: i32,
+    /// Fraction bits kept of c.
+    pub c_bits: i32,
+    /// Rounding of the dropped bits.
+    #[serde(deserialize_with = "rounding")]
+    pub rounding: Rounding,
+    /// Largest distance of c's exponent below the larger one; beyond, c is ignored. Absent: no limit.
+    pub drop: Option<i32>,
+    /// Smallest value of the larger exponent. Absent: none.
+    pub floor: Option<i32>,
+}
+
+impl Late {
+    /// Late c with these widths of the sum and of c, without a limit and a floor.
+    pub fn new([sum_bits, c_bits]: [i32; 2], rounding: Rounding) -> Late {
+        Late { sum_bits, c_bits, rounding, drop: None, floor: None }
+    }
+}
+
+/// Conversion of the last value to a code of D.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conversion {
+    /// Rounding direction.
+    #[serde(deserialize_with = "rounding")]
+    pub rounding: Rounding,
+    /// Treatment of results beyond the largest finite number.
+    #[serde(default = "standard")]
+    pub overflow: Overflow,
+}
+
+/// Rounding to a format.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rounded {
+    /// Target format.
+    #[serde(deserialize_with = "format_name")]
+    pub format: &'static Format,
+    /// Rounding direction.
+    #[serde(deserialize_with = "rounding")]
+    pub rounding: Rounding,
+    /// Treatment of results beyond the largest finite number.
+    #[serde(default = "standard")]
+    pub overflow: Overflow,
+    /// Treatment of a subnormal result; absent: the rule's `result-subnormals`.
+    pub subnormals: Option<Subnormals>,
+    /// Definition of a subnormal result; absent: the rule's `result-tininess`.
+    #[serde(default)]
+    pub tininess: Option<ResultTininess>,
+}
+
+impl Rounded {
+    /// Rounding with the usual overflow and subnormal results.
+    pub fn new(format: &'static Format, rounding: Rounding) -> Rounded {
+        Rounded { format, rounding, overflow: Overflow::Standard, subnormals: None, tininess: None }
+    }
+}
+
+/// Treatment of an integer sum beyond the range of D.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrap {
+    /// Reduced modulo 2^32.
+    Wrap,
+    /// Replaced by the nearest end of the range.
+    Saturate,
+}
+
+words!(named pub(crate) Wrap: "wrap" = Wrap, "saturate" = Saturate);

@@ -1,0 +1,28 @@
+//! Checkpoints as they are: the arrays that belong together, their codes and their conventions.
+//!
+//! A quantised tensor is one or more arrays of a file: codes, scales of blocks, and sometimes a global scale. A [`Layout`] is a file in
+//! `layouts/` that says which names belong together and what each array holds. [`Checkpoint::open`] finds the layout of every tensor by
+//! names, types, shapes and `config.json`.
+//!
+//! Tensors are read piece by piece, in bounded memory. A value of a quantised tensor is computed exactly and rounded once, to `f32`.
+
+mod config;
+mod decoded;
+mod elements;
+mod find;
+mod layout;
+mod open;
+mod own;
+mod packing;
+pub mod swizzle;
+mod tensor;
+mod undecoded;
+mod written;
+
+pub use decoded::DecodedFile;
+pub use find::TRUNCATED;
+pub use layout::Layout;
+pub use open::Checkpoint;
+pub use packing::Packing;
+pub use tensor::{CheckpointTensor, GlobalScale, Reading};
+pub use tensor::{Quantised, ScalePlace, TensorContent, TensorReader};

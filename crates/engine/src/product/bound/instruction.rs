@@ -1,0 +1,86 @@
+//! Error analysis of one dot-product-add of an instruction.
+
+use super::{
+    element::{checked, code_of},
+    enclosed::{Enclosed, ErrorBound},
+    operand::{ElementScale, KnownProducts, Operand},
+    step::step,
+};
+use crate::{
+    Result,
+    arithmetic::{Model, Program},
+    isa::{Case, Instruction, Tiles},
+};
+
+/// The analysis of single dot-product-adds: d = c + sum of a b, in a model's arithmetic.
+pub struct InstructionBounds {
+    program: Program,
+}
+
+impl InstructionBounds {
+    /// The analysis of an instruction, dense or sparse, with block scales or without.
+    ///
+    /// # Errors
+    /// A model without the instruction; exclusive ors; products of which pieces are left out.
+    pub fn new(model: &Model, instruction: &Instruction) -> Result<InstructionBounds> {
+        Ok(InstructionBounds { program: checked(model, instruction)? })
+    }
+
+    /// The bound of |d - exact| for a case; `None` where an operand is infinite or NaN.
+    pub fn of(&self, case: &Case) -> Option<ErrorBound> {
+        self.enclosed(case).map(|own| own.error)
+    }
+
+    /// The operands of the rows of A (columns of B) of a tile; `None` for a line with an infinity or a NaN.
+    ///
+    /// Only of dense instructions without scales.
+    pub fn lines(&self, tiles: &Tiles, tile: usize) -> Option<[Vec<Option<Vec<Operand>>>; 2]> {
+        let i = &self.program.instruction;
+        if i.is_sparse() || i.scale.is_some() {
+            return None;
+        }
+        let [x, y, _] = &self.program.unpack;
+        let row = |row: usize| {
+            (0..i.k).map(|k| Operand::of(i.a, tiles.a.get((tile * i.m + row) * i.k + k), x)).collect::<Option<Vec<_>>>()
+        };
+        let column = |column: usize| {
+            (0..i.k)
+                .map(|k| Operand::of(i.b, tiles.b.get((tile * i.k + k) * i.n + column), y))
+                .collect::<Option<Vec<_>>>()
+        };
+        Some([(0..i.m).map(row).collect(), (0..i.n).map(column).collect()])
+    }
+
+    /// The bound of c plus the products of a row and a column.
+    pub fn of_line(&self, a: &Option<Vec<Operand>>, b: &Option<Vec<Operand>>, c: u64) -> Option<Enclosed> {
+        let i = &self.program.instruction;
+        if !i.c.decode(c).is_finite() {
+            return None;
+        }
+        let products = KnownProducts { a: a.as_ref()?, b: b.as_ref()?, scales: &[] };
+        Some(step(&self.program, &products, code_of(i.c, c)))
+    }
+
+    /// The bound, with the interval of the exact value.
+    pub fn enclosed(&self, case: &Case) -> Option<Enclosed> {
+        let i = &self.program.instruction;
+        let [x, y, _] = &self.program.unpack;
+        let a: Option<Vec<Operand>> = case.a.iter().map(|code| Operand::of(i.a, *code, x)).collect();
+        let b: Option<Vec<Operand>> =
+            (0..case.a.len()).map(|at| Operand::of(i.b, case.b[case.logical(i, at)], y)).collect();
+        if !i.c.decode(case.c).is_finite() {
+            return None;
+        }
+        let scales: Option<Vec<ElementScale>> = match i.scale {
+            None => Some(Vec::new()),
+            Some(scale) => (0..case.a.len())
+                .map(|at| {
+                    let block = case.logical(i, at) / scale.block;
+                    ElementScale::of(scale.format, case.scale_a[block], case.scale_b[block])
+                })
+                .collect(),
+        };
+        let products = KnownProducts { a: &a?, b: &b?, scales: &scales? };
+        Some(step(&self.program, &products, code_of(i.c, case.c)))
+    }
+}

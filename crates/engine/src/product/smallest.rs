@@ -1,0 +1,190 @@
+//! The smallest product on which two sides differ.
+
+use std::time::Instant;
+
+use super::{Factors, Matrix, schedule::ScaleBlocks};
+use crate::{
+    Result,
+    base::interrupt,
+    comparison::{Subject, operands, shrink::shrink},
+    format::Format,
+    isa::{self, Case, Instruction},
+};
+
+/// A product that shows a difference at one element.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Smallest {
+    /// The operands.
+    pub factors: Factors,
+    /// The row and the column of the element.
+    pub place: (usize, usize),
+    /// Its codes by both sides.
+    pub d: [u64; 2],
+    /// Its nonzero operands, in words.
+    pub operands: String,
+}
+
+/// Gives the codes of both sides at a place of a product, where they differ.
+///
+/// The last argument says that one row and column stand for many, with scales of their own.
+pub(crate) type Differ<'a> = dyn FnMut(&Factors, (usize, usize), bool) -> Result<Option<[u64; 2]>> + 'a;
+
+/// The smallest product that shows the difference at `place` of `factors`, if there is one.
+///
+/// It has one row and column if they suffice, else zeros elsewhere, and the fewest k and terms with the simplest values that the
+/// budget of products and time finds.
+///
+/// # Errors
+/// The errors of `differ`; a signal.
+pub fn smallest(
+    factors: &Factors,
+    blocks: Option<&ScaleBlocks>,
+    place: (usize, usize),
+    d: &'static Format,
+    (tries, until): (usize, Option<Instant>),
+    differ: &mut Differ,
+) -> Result<Option<Smallest>> {
+    let alone = factors.chosen(&[place.0], &[place.1], blocks);
+    let one = Frame { base: alone, place: (0, 0), alone: true };
+    let case = one.case();
+    let frame = match differ(&one.factors(&case), one.place, true)? {
+        Some(_) => one,
+        None => Frame { base: factors.clone(), place, alone: false },
+    };
+    let mut search = SmallestSearch { left: tries, until, frame, d, differ };
+    if !search.differs(&case)? {
+        // The other rows and columns take part.
+        let Some(found) = (search.differ)(factors, place, false)? else { return Ok(None) };
+        let operands = "every element takes part".into();
+        return Ok(Some(Smallest { factors: factors.clone(), place, d: found, operands }));
+    }
+    let mut case = case;
+    loop {
+        let before = case.b.len();
+        case = search.shorter(case)?;
+        case = search.simpler(case)?;
+        if case.b.len() == before || search.left == 0 {
+            break;
+        }
+    }
+    let factors = search.frame.factors(&case);
+    let Some(found) = (search.differ)(&factors, search.frame.place, search.frame.alone)? else { return Ok(None) };
+    let words = search.instruction(&case).map_or_else(String::new, |i| operands(&Subject::Matrix(&i), &case));
+    // The last is c, which there may be none of.
+    let operands = match (&search.frame.base.c, words.rsplit_once(", ")) {
+        (None, Some((operands, _))) => operands.to_string(),
+        _ => words,
+    };
+    Ok(Some(Smallest { factors, place: search.frame.place, d: found, operands }))
+}
+
+/// The product that a case of one element belongs to.
+struct Frame {
+    /// The product that everything but the element's A, B and C comes from.
+    base: Factors,
+    /// The element.
+    place: (usize, usize),
+    /// True if it is the only element.
+    alone: bool,
+}
+
+impl Frame {
+    /// The element's own operands.
+    fn case(&self) -> Case {
+        let Factors { a, b, c, .. } = &self.base;
+        let (row, column) = self.place;
+        let k = self.base.k();
+        let own = c.as_ref().map_or(0, |c| c.get(row, column));
+        Case::dense((0..k).map(|at| a.get(row, at)).collect(), (0..k).map(|at| b.get(at, column)).collect(), own)
+    }
+
+    /// The product of a case: all elements of other rows of A and other columns of B are zero.
+    fn factors(&self, case: &Case) -> Factors {
+        let (row, column) = self.place;
+        let k = case.b.len();
+        let zeros = |rows: usize, columns: usize, format| {
+            Matrix::new(rows, columns, format, isa::Codes::zeros(format, rows * columns))
+        };
+        let mut a = zeros(self.base.a.rows, k, self.base.a.format);
+        let mut b = zeros(k, self.base.b.columns, self.base.b.format);
+        for at in 0..k {
+            a.codes.set(row * k + at, case.a[at]);
+            b.codes.set(at * b.columns + column, case.b[at]);
+        }
+        let c = self.base.c.as_ref().map(|own| {
+            let mut c = zeros(own.rows, own.columns, own.format);
+            c.codes.set(row * own.columns + column, case.c);
+            c
+        });
+        Factors { a, b, c, ..self.base.clone() }
+    }
+}
+
+struct SmallestSearch<'a, 'd> {
+    frame: Frame,
+    d: &'static Format,
+    differ: &'a mut Differ<'d>,
+    /// Products that may still be computed, and the end of the search.
+    left: usize,
+    until: Option<Instant>,
+}
+
+impl SmallestSearch<'_, '_> {
+    fn differs(&mut self, case: &Case) -> Result<bool> {
+        interrupt::check()?;
+        if case.c != 0 && self.frame.base.c.is_none() {
+            return Ok(false);
+        }
+        let late = self.until.is_some_and(|until| Instant::now() >= until);
+        self.left = if late { 0 } else { self.left.saturating_sub(1) };
+        Ok((self.differ)(&self.frame.factors(case), self.frame.place, self.frame.alone)?.is_some())
+    }
+
+    /// A product of one element as an instruction.
+    fn instruction(&self, case: &Case) -> Option<Instruction> {
+        let Factors { a, b, c, .. } = &self.frame.base;
+        let c = c.as_ref().map_or(self.d, |c| c.format);
+        isa::gemm(&format!("gemm.m1n1k{}.{}.{}.{}.{c}", case.b.len(), self.d, a.format, b.format))?.ok()
+    }
+
+    /// The case without unneeded stretches of k (all stay where blocks of k have scales).
+    fn shorter(&mut self, mut case: Case) -> Result<Case> {
+        if self.frame.base.scale_a.is_some() {
+            return Ok(case);
+        }
+        let mut stretch = case.b.len().div_ceil(2);
+        loop {
+            let mut from = 0;
+            while from < case.b.len() && case.b.len() > 1 && self.left > 0 {
+                let to = case.b.len().min(from + stretch);
+                let mut less = case.clone();
+                (less.a, less.b) =
+                    ([&case.a[..from], &case.a[to..]].concat(), [&case.b[..from], &case.b[to..]].concat());
+                if !less.b.is_empty() && self.differs(&less)? {
+                    case = less;
+                } else {
+                    from = to;
+                }
+            }
+            if stretch == 1 || self.left == 0 {
+                return Ok(case);
+            }
+            stretch = stretch.min(case.b.len()).div_ceil(2);
+        }
+    }
+
+    /// The case with the fewest terms and the simplest values.
+    fn simpler(&mut self, case: Case) -> Result<Case> {
+        let Some(i) = self.instruction(&case) else { return Ok(case) };
+        let budget = self.left;
+        let found = shrink(&i, &case, budget, &mut |cases| {
+            for (at, case) in cases.iter().enumerate() {
+                if self.left > 0 && self.differs(case)? {
+                    return Ok(Some(at));
+                }
+            }
+            Ok(None)
+        })?;
+        Ok(found.unwrap_or(case))
+    }
+}

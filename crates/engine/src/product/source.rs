@@ -1,0 +1,169 @@
+//! Operands of a product: read from files, or drawn.
+
+use super::{ArrayFile, Conversion, Extents, Factors, Matrix, OperandRounding, Schedule, Values, draw};
+use crate::{
+    Error, Result,
+    device::{OperandLayout, Problem},
+    format::{self, Format, Rounding},
+    inputs::random,
+    isa::Instruction,
+};
+
+/// Where the operands of a product come from.
+#[derive(Debug, Clone)]
+pub struct OperandSource {
+    /// A: m x k.
+    pub a: Option<ArrayFile>,
+    /// B: k x n.
+    pub b: Option<ArrayFile>,
+    /// C: m x n.
+    pub c: Option<ArrayFile>,
+    /// The bias: n numbers.
+    pub bias: Option<ArrayFile>,
+    /// Block scales of A.
+    pub scale_a: Option<ArrayFile>,
+    /// Block scales of B.
+    pub scale_b: Option<ArrayFile>,
+    /// True if the files of A and B hold their transposes.
+    pub transposed: [bool; 2],
+    /// Treatment of values that a format does not have.
+    pub conversion: Conversion,
+    /// A and B that are drawn, in place of files.
+    pub drawn: Option<DrawnOperands>,
+    /// Factor of the product; `None`: the schedule's.
+    pub alpha: Option<f64>,
+    /// Factor of C; `None`: the schedule's.
+    pub beta: Option<f64>,
+}
+
+/// How A and B are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DrawnOperands {
+    /// m, n and k.
+    pub shape: (usize, usize, usize),
+    /// The distribution.
+    pub values: Values,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl OperandSource {
+    /// Alpha and beta, 1 unless given.
+    pub fn scale_factors(&self) -> (f64, f64) {
+        (self.alpha.unwrap_or(1.0), self.beta.unwrap_or(1.0))
+    }
+
+    /// Refuses matrices that do not fit together, before any data are read; `d` is a given D.
+    ///
+    /// # Errors
+    /// A request error: which matrix has what shape, and which one is expected.
+    pub fn fit(&self, d: Option<&ArrayFile>) -> Result<()> {
+        let extent = |file: &ArrayFile| file.extent();
+        let optional = |file: Option<&ArrayFile>| file.map(extent).transpose();
+        let turned = |(rows, columns), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
+        let (a, b) = match (self.drawn, &self.a, &self.b) {
+            (Some(DrawnOperands { shape: (m, n, k), .. }), ..) => ((m, k), (k, n)),
+            (None, Some(a), Some(b)) => {
+                (turned(extent(a)?, self.transposed[0]), turned(extent(b)?, self.transposed[1]))
+            }
+            _ => return Err(missing()),
+        };
+        let (c, bias) = (optional(self.c.as_ref())?, optional(self.bias.as_ref())?);
+        Extents { a, b, c, bias, d: optional(d)? }.fit()
+    }
+
+    /// The operands of a product by `schedule`, in the formats that it takes; `notes` tell roundings.
+    ///
+    /// # Errors
+    /// Files that cannot be read, or hold other values than the formats have.
+    pub fn for_schedule(&self, schedule: &Schedule, notes: &mut Vec<String>) -> Result<Factors> {
+        Factors::of_schedule(schedule, self.conversion, &mut |name, format, conversion| {
+            self.matrix(schedule.output.format, (name, format, conversion), notes)
+        })
+    }
+
+    /// The operands of a product of unknown schedule, but perhaps known instruction, whose D is `d`.
+    ///
+    /// # Errors
+    /// As [`OperandSource::for_schedule`].
+    pub fn for_match(
+        &self,
+        instruction: Option<&Instruction>,
+        d: &ArrayFile,
+        notes: &mut Vec<String>,
+    ) -> Result<(Factors, Matrix)> {
+        self.fit(Some(d))?;
+        let (d, note) = d.read(None, self.conversion)?;
+        let factors = Factors::of_instruction(instruction, self.conversion, &mut |name, format, conversion| {
+            self.matrix(d.format, (name, format, conversion), notes)
+        })?;
+        notes.extend(note);
+        Ok((factors, d))
+    }
+
+    /// A product of a library, D.A.B.COMPUTE, with these factors, of any shape.
+    ///
+    /// # Errors
+    /// A request error: the wrong part of the words.
+    pub fn problem(&self, kind: &str, layout: OperandLayout) -> Result<Problem> {
+        let (alpha, beta) = self.scale_factors();
+        let problem = Problem::of_kind(kind, (1, 1, 1), layout)?;
+        Ok(Problem { alpha, beta: if self.c.is_some() { beta } else { 0.0 }, ..problem })
+    }
+
+    /// The operands of a library's product.
+    ///
+    /// # Errors
+    /// As [`OperandSource::for_schedule`].
+    pub fn for_problem(&self, problem: &Problem, notes: &mut Vec<String>) -> Result<Factors> {
+        let mut read = |name, format| self.matrix(problem.d, (name, Some(format), self.conversion), notes);
+        let (a, b) = (read("a", taken(problem.a))?, read("b", taken(problem.b))?);
+        let c = read("c", problem.c_format())?;
+        Ok(Factors { c, ..Factors::new(a.ok_or_else(missing)?, b.ok_or_else(missing)?) })
+    }
+
+    /// The matrix of a name, read or drawn for a D of format `d`, if there is one.
+    fn matrix(
+        &self,
+        d: &Format,
+        (name, format, conversion): (&str, Option<&'static Format>, Conversion),
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Matrix>> {
+        if let (Some(DrawnOperands { shape: (m, n, k), values, seed }), Some(format)) = (self.drawn, format) {
+            let drawn = |rows, columns, which| Some(draw(rows, columns, format, d, values, random(seed, which)));
+            match name {
+                "a" => return Ok(drawn(m, k, 0)),
+                "b" => return Ok(drawn(k, n, 1)),
+                _ => {}
+            }
+        }
+        let (file, turned) = match name {
+            "a" => (&self.a, self.transposed[0]),
+            "b" => (&self.b, self.transposed[1]),
+            "c" => (&self.c, false),
+            "bias" => (&self.bias, false),
+            "scale_a" => (&self.scale_a, false),
+            _ => (&self.scale_b, false),
+        };
+        let Some(file) = file else { return Ok(None) };
+        let (matrix, note) = file.read(format, conversion)?;
+        notes.extend(note);
+        Ok(Some(if turned { matrix.transposed() } else { matrix }))
+    }
+}
+
+fn missing() -> Error {
+    Error::request("A or B is missing: give --a and --b, or --shape M,N,K")
+}
+
+/// The format of the elements that a library takes: f32 for tf32, which it rounds itself.
+fn taken(format: &'static Format) -> &'static Format {
+    format::find("f32").ok().filter(|_| format.name == "tf32").unwrap_or(format)
+}
+
+/// A schedule that takes the operands of a library: f32 is rounded to tf32 as the library does.
+pub fn with_library(schedule: &Schedule, problem: &Problem) -> Result<Schedule> {
+    let rounding = OperandRounding { format: format::find("f32")?, rounding: Rounding::Rne };
+    let rounds = taken(problem.a) != problem.a;
+    Ok(Schedule { operands: schedule.operands.or(rounds.then_some(rounding)), ..schedule.clone() })
+}

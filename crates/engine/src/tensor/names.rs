@@ -1,0 +1,104 @@
+//! Names and types of the arrays that a tensor in blocks becomes, for the programs that read them.
+
+use crate::{Error, Result, format::block::BlockFormat};
+
+/// Names and types of the arrays of a tensor; `*` stands for the same text in all names.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ArrayNames {
+    /// Name of the layout; none for this program's own.
+    pub layout: Option<String>,
+    /// Name of the tensor.
+    pub tensor: String,
+    /// Name of the element codes.
+    pub codes: String,
+    /// Name of the scales.
+    pub scale: String,
+    /// True if scales of one byte are stored as U8.
+    pub bytes: bool,
+    /// Name of the tensor's scale.
+    pub tensor_scale: String,
+    /// True if the values are divided by the tensor's scale: its reciprocal is stored, rounded to f32.
+    pub divides: bool,
+    /// True if codes of fewer than 8 bits share bytes, the first in the lowest bits.
+    ///
+    /// Codes of 4 bits always do.
+    pub packed: bool,
+    /// True if rows are whole blocks: the program that reads the layout takes no others.
+    pub whole: bool,
+    /// Most dimensions of a tensor in blocks that the program takes.
+    pub dimensions: Option<usize>,
+    /// Keys of `quantization_config` in `config.json` that name the layout.
+    pub config: Vec<(String, String)>,
+}
+
+impl Default for ArrayNames {
+    fn default() -> ArrayNames {
+        ArrayNames {
+            layout: None,
+            tensor: "*".into(),
+            codes: "*".into(),
+            scale: "*_scale".into(),
+            bytes: false,
+            tensor_scale: "*_tensor_scale".into(),
+            divides: false,
+            packed: false,
+            whole: false,
+            dimensions: None,
+            config: Vec::new(),
+        }
+    }
+}
+
+impl ArrayNames {
+    /// Bits of a code in its array.
+    pub fn code_bits(&self, format: &BlockFormat) -> usize {
+        match format.element.format.bits {
+            4 => 4,
+            bits if self.packed => bits as usize,
+            _ => 8,
+        }
+    }
+
+    /// Refuses a tensor of this shape that the program of the layout cannot read.
+    ///
+    /// # Errors
+    /// Rows that are no whole blocks or bytes, or too many dimensions; what to do instead.
+    pub fn takes(&self, tensor: &str, shape: &[usize], format: &BlockFormat) -> Result<()> {
+        let Some(layout) = &self.layout else { return Ok(()) };
+        let row = shape.last().copied().unwrap_or(1);
+        let refused = |what: String| {
+            Err(Error::request(format!(
+                "--layout {layout}: '{tensor}' has the shape {shape:?}, and {what}; leave it out by --exclude, or omit --layout"
+            )))
+        };
+        let whole = BlockFormat::WHOLE;
+        if self.whole && format.rows == 1 && format.length < whole && !row.is_multiple_of(format.length) {
+            return refused(format!("programs read rows of whole blocks of {}", format.length));
+        }
+        let in_blocks = format.rows < whole && format.length < whole;
+        if let Some(most) = self.dimensions.filter(|most| in_blocks && shape.len() > *most) {
+            return refused(format!("programs read tensors of {most} dimensions"));
+        }
+        match (row * self.code_bits(format)).is_multiple_of(8) {
+            true => Ok(()),
+            false => refused("its rows are no whole bytes, while the layout keeps no shape".into()),
+        }
+    }
+
+    /// The names of codes, scales and the tensor's scale of a tensor.
+    ///
+    /// # Errors
+    /// A tensor with a name that the layout does not have.
+    pub fn of(&self, tensor: &str) -> Result<[String; 3]> {
+        let (before, after) = self.tensor.split_once('*').unwrap_or((&self.tensor, ""));
+        let stem = tensor.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).ok_or_else(|| {
+            Error::request(format!(
+                "--layout {}: its tensors are named '{}', and '{tensor}' is not; choose others by --include",
+                self.layout.as_deref().unwrap_or_default(),
+                self.tensor
+            ))
+        })?;
+        Ok([&self.codes, &self.scale, &self.tensor_scale].map(|name| name.replacen('*', stem, 1)))
+    }
+}

@@ -1,0 +1,18 @@
+//! Version and commit of the program.
+
+use std::sync::OnceLock;
+
+/// The version of the program, which all its crates share.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+static COMMIT: OnceLock<&'static str> = OnceLock::new();
+
+/// The commit that reports name: in hexadecimal, with `-dirty` if sources differed; `unknown` until the program says it.
+pub fn commit() -> &'static str {
+    COMMIT.get().copied().unwrap_or("unknown")
+}
+
+/// Says which commit the program is built from: it knows, and this crate is not built anew for each commit.
+pub fn set_commit(commit: &'static str) {
+    COMMIT.get_or_init(|| commit);
+}

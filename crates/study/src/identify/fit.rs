@@ -1,0 +1,336 @@
+//! What each step of a sum does, one after the other from the last one: of one step there are few possibilities, and all of them are
+//! held against the answers of tiles that show it alone.
+
+use super::{
+    few_terms::{Runs, ShownCase},
+    repair::spread,
+    steps::{Own, Part, Products, Step, SumSteps, Target, set},
+};
+use crate::{
+    arithmetic::{Alignment, Program, holds_sums},
+    base::{interrupt, parallel},
+    format::{self, FORMATS, Format, Rounding},
+    isa::Instruction,
+    order::Manner,
+};
+
+/// Cases by which possibilities are sifted, and of these the most that one may fail: first of all none, then some.
+const SIFTED: usize = 48;
+const FAILED: [usize; 2] = [0, 3];
+/// Possibilities that are held against all cases.
+const KEPT: usize = 400;
+/// Where one thing alone is changed: cases by which possibilities are sifted, and how many are left then.
+const NEARER: [(usize, usize); 2] = [(14, 64), (48, 12)];
+/// Widths that the language has.
+pub(super) const BITS: std::ops::RangeInclusive<i32> = 0..=60;
+
+pub(super) const ROUNDINGS: [Rounding; 6] =
+    [Rounding::Rne, Rounding::Rz, Rounding::Rna, Rounding::Ru, Rounding::Rd, Rounding::Ro];
+/// Formats that sums are rounded to most often.
+pub(super) const USUAL: [&str; 6] = ["f32", "f16", "f64", "bf16", "tf32", "e8m13"];
+
+/// The part of cases of which a step may fail one and still be taken for what it is: something else may decide them.
+const GOOD: usize = 64;
+/// How far is looked for what a step does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Depth {
+    /// One alignment, and D's format or f32: what most hardware has. What fails a case at once is given up.
+    Usual,
+    /// Every format.
+    Formats,
+    /// Two alignments, one behind the other, too.
+    Twice,
+}
+
+/// What a step does, as far as it was found.
+pub(super) struct Fitted {
+    /// The possibility that fails the fewest cases.
+    pub own: Own,
+    /// How many it fails.
+    pub misses: usize,
+    /// What it took, in products and operations that were computed.
+    pub work: u64,
+}
+
+impl Fitted {
+    /// Whether it fails so few of so many cases that the step may be taken for what it says.
+    pub(super) fn fits(&self, cases: usize) -> bool {
+        self.misses <= cases / GOOD
+    }
+}
+
+/// The fit of one step of a sum whose steps behind it are known.
+pub(super) struct Fit<'a> {
+    pub part: &'a Instruction,
+    pub steps: &'a SumSteps,
+    pub number: usize,
+    pub depth: Depth,
+}
+
+impl Fit<'_> {
+    pub(super) fn step(&self) -> &Step {
+        &self.steps.steps[self.number]
+    }
+
+    /// The program in which the step does this.
+    pub(super) fn program(&self, own: Own) -> Option<Program> {
+        let mut steps = self.steps.clone();
+        steps.steps[self.number].own = own;
+        steps.program(self.part)
+    }
+
+    /// How many cases it fails when it does this, or one more than `limit`; and what that took.
+    pub(super) fn fails(&self, own: Own, cases: &[ShownCase], limit: usize) -> (usize, u64) {
+        self.program(own).map_or((usize::MAX, 0), |program| misses(&program, cases, limit))
+    }
+
+    /// How the step aligns and rounds, by cases with short terms.
+    pub(super) fn sum(&self, cases: &[ShownCase]) -> Option<Fitted> {
+        let now = self.step().own;
+        let program = self.program(now)?;
+        let exact = vec![None];
+        let aligned: Vec<Option<Alignment>> = rounded_cuts().map(Some).collect();
+        let first = match self.step().manner {
+            Manner::Aligned => [&aligned, &exact],
+            _ => [&exact, &aligned],
+        };
+        let [mut usual, others] = self.targets();
+        let mut tiers = 4;
+        if self.depth == Depth::Usual {
+            usual.retain(|target| target.format == self.part.d || target.format.name == "f32");
+            tiers = 2;
+        }
+        let mut all = Fitted { own: now, misses: usize::MAX, work: 0 };
+        let all_tiers = [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)];
+        for (tier, (targets, cuts)) in all_tiers.into_iter().take(tiers).enumerate() {
+            let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
+            self.best(&program, targets.iter().map(|target| owns(*target)).collect(), cases, &mut all);
+            // What hardly ever shows may be there all the same.
+            if all.misses == 0 {
+                return Some(all);
+            }
+            if tier > 0 && all.fits(cases.len()) {
+                break;
+            }
+        }
+        if self.depth == Depth::Twice && !self.has_one_product() {
+            self.apart(cases, &mut all);
+        }
+        // Registers of other widths explain much: nothing simpler may explain it.
+        if self.depth == Depth::Twice && !all.fits(cases.len()) {
+            let owns = |cuts: &[Option<Alignment>], format: &'static Format| {
+                let targets = ROUNDINGS.map(|rounding| Target::new(format, rounding));
+                let of = |target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now });
+                targets.into_iter().flat_map(of).collect::<Vec<_>>()
+            };
+            for cuts in first {
+                self.best(&program, registers().map(|format| owns(cuts, format)).collect(), cases, &mut all);
+            }
+        }
+        Some(all)
+    }
+
+    /// Whether the step adds one product itself: what cuts that before it is added looks much like a second alignment.
+    fn has_one_product(&self) -> bool {
+        self.step().parts.iter().filter(|part| part.product().is_some()).count() == 1
+    }
+
+    /// What the step does by cases with all bits of the products that it adds itself. `sums` are those with short terms, of which as it is
+    /// the step leaves so many unexplained: they may not show all of how it aligns and rounds.
+    pub(super) fn whole(&self, (sums, missed): &(Vec<ShownCase>, usize), cases: &[ShownCase]) -> Option<Fitted> {
+        let now = self.step().own;
+        let (failed, work) = self.fails(now, cases, cases.len());
+        if failed == 0 {
+            return Some(Fitted { own: now, misses: failed, work });
+        }
+        let both = [sums, cases].concat();
+        let mut all = Fit { depth: self.depth.min(Depth::Formats), ..*self }.sum(&both)?;
+        all.work += work;
+        if all.misses <= *missed {
+            return Some(all);
+        }
+        // What looks like products that are not exact may be a second alignment.
+        let (twice, one) = (self.depth == Depth::Twice && *missed > 0, self.has_one_product());
+        if twice && !one {
+            self.apart(&both, &mut all);
+            if all.misses == 0 {
+                return Some(all);
+            }
+        }
+        let mut products = self.products(cases, failed)?;
+        if twice && one && !products.fits(cases.len()) {
+            self.apart(&both, &mut all);
+        }
+        products.work += all.work;
+        if all.fits(both.len()) && self.fails(all.own, cases, products.misses).0 < products.misses {
+            (products.own, products.misses) = (all.own, all.misses);
+        }
+        Some(products)
+    }
+
+    /// What becomes of the products that the step adds itself, by cases with all their bits, of which it fails so many where they are exact.
+    fn products(&self, cases: &[ShownCase], failed: usize) -> Option<Fitted> {
+        let now = self.step().own;
+        let exact = self.program(now)?;
+        let mut all = Fitted { own: now, misses: failed, work: 0 };
+        let with = |products| Own { products, ..now };
+        self.best(&exact, vec![vec![with(Products::Normalised)]], cases, &mut all);
+        let [usual, others] = self.targets();
+        let rounded =
+            |targets: &[Target]| targets.iter().map(|target| vec![with(Products::Rounded(*target))]).collect();
+        self.best(&exact, rounded(&usual), cases, &mut all);
+        if all.misses == 0 || self.depth == Depth::Usual {
+            return Some(all);
+        }
+        if matches!(self.step().parts[..], [Part::Product(_), Part::Product(_)]) {
+            for second in [false, true] {
+                let own = with(Products::Started { second });
+                let Some(program) = self.program(own) else { continue };
+                self.best(&program, vec![vec![own]], cases, &mut all);
+            }
+        }
+        if all.misses == 0 {
+            return Some(all);
+        }
+        let wide = Target::new(format::find("f64").ok()?, Rounding::Rne);
+        for to in [Some(wide), None] {
+            if all.misses == 0 {
+                break;
+            }
+            let cut = |target| cuts().map(|cut| with(Products::Alone(Some(cut), target))).collect::<Vec<_>>();
+            // A cut product is a term of another alignment.
+            let Some(program) = self.program(cut(to)[0]) else { continue };
+            self.best(&program, vec![cut(to)], cases, &mut all);
+            if to.is_some() && !all.fits(cases.len()) {
+                self.best(&program, usual.iter().map(|target| cut(Some(*target))).collect(), cases, &mut all);
+            }
+        }
+        if !all.fits(cases.len()) {
+            self.best(&exact, rounded(&others), cases, &mut all);
+        }
+        Some(all)
+    }
+
+    /// Looks for a possibility that fails fewer cases; the first of those that fail as few.
+    pub(super) fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[ShownCase], best: &mut Fitted) {
+        let few = spread(&cases.iter().collect::<Vec<_>>(), SIFTED);
+        let mut left = Vec::new();
+        let most = if self.depth == Depth::Usual { 1 } else { FAILED.len() };
+        for failed in FAILED.into_iter().take(most) {
+            if !left.is_empty() || best.misses == 0 {
+                break;
+            }
+            let sifted = parallel::map(&owns, |owns| {
+                let mut program = program.clone();
+                let (mut left, mut taken) = (Vec::new(), 0);
+                for own in owns {
+                    set(&mut program, self.number, own, self.steps.nan);
+                    let (misses, work) = misses(&program, few.iter().copied(), failed);
+                    taken += work;
+                    if misses <= failed {
+                        left.push((misses, *own));
+                    }
+                }
+                (left, taken)
+            });
+            for (own, taken) in sifted {
+                best.work += taken;
+                left.extend(own);
+            }
+        }
+        left.sort_by_key(|(misses, _)| *misses);
+        left.truncate(KEPT);
+        let mut program = program.clone();
+        for (_, own) in left {
+            if best.misses == 0 {
+                break;
+            }
+            set(&mut program, self.number, &own, self.steps.nan);
+            let (misses, taken) = misses(&program, cases, best.misses.saturating_sub(1).min(cases.len()));
+            best.work += taken;
+            if misses < best.misses {
+                (best.own, best.misses) = (own, misses);
+            }
+        }
+    }
+
+    /// The possibility, of those that take as many operations, that fails fewer cases than the best one so far; whether one does.
+    pub(super) fn nearer(&self, owns: &[Own], cases: &[ShownCase], best: &mut Fitted) -> bool {
+        let Some(base) = owns.first().and_then(|own| self.program(*own)) else { return false };
+        let program = |own: &Own| {
+            let mut program = base.clone();
+            set(&mut program, self.number, own, self.steps.nan);
+            program
+        };
+        // What is missed now says more of others than what is not.
+        let now = program(&best.own);
+        let mut runs = Runs::of(&now);
+        let (explained, missed): (Vec<&ShownCase>, _) = cases.iter().partition(|case| runs.explain(case));
+        best.work += runs.work;
+        let mut left: Vec<Own> = owns.to_vec();
+        for (count, kept) in NEARER {
+            let mut few = spread(&missed, count / 2);
+            few.extend(spread(&explained, count - few.len()));
+            let failed = parallel::map(&left, |own| misses(&program(own), few.iter().copied(), few.len()));
+            best.work += failed.iter().map(|(_, taken)| taken).sum::<u64>();
+            let failed = failed.into_iter().map(|(failed, _)| failed);
+            let mut order: Vec<(usize, Own)> = failed.zip(left).collect();
+            order.sort_by_key(|(failed, _)| *failed);
+            left = order.into_iter().take(kept).map(|(_, own)| own).collect();
+        }
+        let before = best.misses;
+        for own in left {
+            if best.misses == 0 {
+                break;
+            }
+            let (failed, taken) = misses(&program(&own), cases, (best.misses - 1).min(cases.len()));
+            best.work += taken;
+            if failed < best.misses {
+                (best.own, best.misses) = (own, failed);
+            }
+        }
+        best.misses < before
+    }
+
+    /// What sums may be rounded to: first D's format and the usual ones.
+    pub(super) fn targets(&self) -> [Vec<Target>; 2] {
+        let of = |format: &'static Format| ROUNDINGS.map(|rounding| Target::new(format, rounding));
+        let d = self.part.d;
+        let usual = USUAL.iter().filter_map(|name| format::find(name).ok()).filter(|format| *format != d);
+        let others = FORMATS.iter().filter(|format| holds_sums(format)).filter(|format| !USUAL.contains(&format.name));
+        [std::iter::once(d).chain(usual).flat_map(of).collect(), others.flat_map(of).collect()]
+    }
+}
+
+/// Registers with f32's exponent and other widths.
+fn registers() -> impl Iterator<Item = &'static Format> {
+    let named = FORMATS.iter().map(|format| format.name).collect::<Vec<_>>();
+    let names = (8..=40).map(|bits| format!("e8m{bits}")).filter(move |name| !named.contains(&&name[..]));
+    names.filter_map(|name| format::find(&name).ok())
+}
+
+/// Every alignment, the widest first.
+pub(super) fn cuts() -> impl Iterator<Item = Alignment> {
+    BITS.rev().flat_map(|bits| ROUNDINGS.map(|rounding| Alignment::new(bits, rounding)))
+}
+
+/// Every alignment of a sum that is rounded: also with a sticky bit.
+pub(super) fn rounded_cuts() -> impl Iterator<Item = Alignment> {
+    let sticky = |cut: &Alignment| [Rounding::Rz, Rounding::Rd].contains(&cut.rounding);
+    cuts().chain(cuts().filter(sticky).map(|cut| Alignment { sticky: true, ..cut }))
+}
+
+/// How many cases a program fails, or one more than `limit`; and what that took. After an interruption every program fails all.
+fn misses<'a>(program: &Program, cases: impl IntoIterator<Item = &'a ShownCase>, limit: usize) -> (usize, u64) {
+    if interrupt::pending().is_some() {
+        return (limit.saturating_add(1), 0);
+    }
+    let (mut failed, mut runs) = (0, Runs::of(program));
+    for case in cases {
+        failed += usize::from(!runs.explain(case));
+        if failed > limit {
+            break;
+        }
+    }
+    (failed, runs.work)
+}

@@ -1,0 +1,229 @@
+//! What the steps of an order do, one after the other from the last one; and which order, where masks leave several.
+
+use super::{
+    apart::MOST_LANES,
+    candidate::evaluator,
+    directed::{Directed, Shown},
+    few_terms::ShownCase,
+    fit::{Depth, Fit, ROUNDINGS},
+    orders::{self, Undecided},
+    run::Dialogue,
+    steps::{Own, Products, Step, SumSteps},
+};
+use crate::{
+    base::interrupt,
+    isa::Tiles,
+    order::{Leaf, Order},
+};
+
+/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
+const MOST_STEPS: usize = 80;
+const SHOWING: usize = 1024;
+const MOST_SHOWING: usize = 32;
+/// Products and operations that fitting the steps of one order may take.
+const FITTING: u64 = 1 << 25;
+/// Products and operations that fitting several orders may take.
+const ORDERING: u64 = 1 << 25;
+/// Outputs for each one that an order may miss and still be taken at once.
+const NEAR: usize = 256;
+/// Number of orders that are kept.
+const COMPARED: usize = 3;
+/// Factor by which another order has to miss fewer outputs than the plain one.
+const FAR: usize = 2;
+
+impl Dialogue<'_> {
+    /// Fits the steps of an order; returns the order, its steps, and the steps of other orders.
+    ///
+    /// If masks leave open how blocks are added, the order that explains the most answers is returned. If they find no blocks,
+    /// one step is assumed, and the order is kept in `open` for a later try.
+    pub(super) fn fit_any(
+        &mut self,
+        directed: &mut Directed,
+        order: Order,
+        nan: u64,
+    ) -> (Order, Option<SumSteps>, Vec<SumSteps>) {
+        let mut fitting = Vec::new();
+        match orders::undecided(&order) {
+            None => {}
+            Some(Undecided::Blocks) => {
+                let orders = [vec![order.clone()], orders::alternatives(&order)].concat();
+                fitting = self.fit_all(directed, &orders, nan);
+            }
+            Some(Undecided::Products) => self.open = Some(order.clone()),
+        }
+        if let Some((0, ..)) = fitting.first() {
+            let (_, order, steps) = fitting.swap_remove(0);
+            return (order, Some(steps), Vec::new());
+        }
+        let most = self.work.spent() + FITTING;
+        let thorough = self.fit(directed, &order, nan, (Depth::Twice, most));
+        let Some(thorough) = thorough else { return (order, None, Vec::new()) };
+        if fitting.is_empty() {
+            return (order, Some(thorough), Vec::new());
+        }
+        let (mut best, mut others) = ((self.missed_by(&thorough), order, thorough), Vec::new());
+        for (misses, order, steps) in fitting {
+            others.push(steps.clone());
+            // A plain order is given up for one that explains far more.
+            if FAR * misses < best.0 || order == best.1 && misses < best.0 {
+                best = (misses, order, steps);
+            }
+        }
+        (best.1, Some(best.2), others)
+    }
+
+    /// Fits several orders; returns the nearest, each with its steps and the number of answers that it misses.
+    ///
+    /// An order that misses few enough for one common cause is returned alone, with 0 misses.
+    pub(super) fn fit_all(
+        &mut self,
+        directed: &mut Directed,
+        orders: &[Order],
+        nan: u64,
+    ) -> Vec<(usize, Order, SumSteps)> {
+        let most = self.work.spent() + ORDERING;
+        let mut fitting: Vec<(usize, Order, SumSteps)> = Vec::new();
+        for own in orders.iter().cloned() {
+            if self.work.spent() > most || interrupt::pending().is_some() {
+                break;
+            }
+            let Some(steps) = self.fit(directed, &own, nan, (Depth::Usual, most)) else { continue };
+            let misses = self.missed_by(&steps);
+            if misses <= self.bench.answers.outputs() / NEAR {
+                return vec![(0, own, steps)];
+            }
+            fitting.push((misses, own, steps));
+        }
+        fitting.sort_by_key(|(misses, ..)| *misses);
+        fitting.truncate(COMPARED);
+        fitting
+    }
+
+    /// How many of the answers that are known steps give otherwise.
+    fn missed_by(&self, steps: &SumSteps) -> usize {
+        let part = &self.bench.answers.part;
+        let own = evaluator(&steps.rule(part), part);
+        if own.as_ref().is_some_and(|own| !own.is_fast()) {
+            self.work.spend_cases(self.bench.answers.outputs());
+        }
+        own.map_or(usize::MAX, |own| self.bench.answers.misses(&own))
+    }
+
+    /// What each step of an order does, the last one first, by tiles that show it alone; from so much work on only those possibilities are
+    /// tried that other steps have. Of what is looked for in the usual depth every step has to be found.
+    fn fit(
+        &mut self,
+        directed: &mut Directed,
+        order: &Order,
+        nan: u64,
+        (depth, most): (Depth, u64),
+    ) -> Option<SumSteps> {
+        let part = self.bench.answers.part.clone();
+        let mut steps = SumSteps::of(order, nan)?;
+        if steps.steps.len() > MOST_STEPS {
+            return None;
+        }
+        let mut found: Vec<Own> = Vec::new();
+        for number in 0..steps.steps.len() {
+            if depth == Depth::Usual && self.work.spent() > most || interrupt::pending().is_some() {
+                return None;
+            }
+            // The cases that show its alignment and rounding, and how many of them these leave unexplained.
+            let mut sums = (Vec::new(), 0);
+            for shown in [Shown::Sum, Shown::Products] {
+                let cases = self.shown(directed, &steps.steps[number], shown, SHOWING)?;
+                if cases.is_empty() {
+                    continue;
+                }
+                let now = steps.steps[number].own;
+                let fit = Fit { part: &part, steps: &steps, number, depth };
+                // What another step does comes first.
+                let alike = found.iter().map(|other| match (shown, other.late) {
+                    (Shown::Sum, Some(_)) => *other,
+                    (Shown::Sum, None) => Own { products: Products::Exact, ..*other },
+                    (Shown::Products, _) => Own { products: other.products, ..now },
+                });
+                let mut tried = 0;
+                let same = alike.into_iter().find(|own| {
+                    let (misses, taken) = fit.fails(*own, &cases, 0);
+                    tried += taken;
+                    misses == 0
+                });
+                self.work.spend(tried);
+                let own = match same {
+                    Some(own) => {
+                        if shown == Shown::Sum {
+                            sums = (cases, 0);
+                        }
+                        own
+                    }
+                    None if self.work.spent() > most => continue,
+                    None => {
+                        let mut fitted = match shown {
+                            Shown::Sum => fit.sum(&cases)?,
+                            Shown::Products => fit.whole(&sums, &cases)?,
+                        };
+                        // What is rounded in a wider format may be rounded otherwise to D.
+                        let narrow = part.d.bits < 32 || depth > Depth::Usual;
+                        if number == 0 && shown == Shown::Sum && narrow && !fitted.fits(cases.len()) {
+                            for rounding in ROUNDINGS {
+                                let mut other = steps.clone();
+                                other.output = rounding;
+                                let depth = depth.min(Depth::Formats);
+                                let again = Fit { part: &part, steps: &other, number, depth }.sum(&cases)?;
+                                let work = fitted.work + again.work;
+                                if again.misses < fitted.misses {
+                                    fitted = again;
+                                    steps.output = other.output;
+                                }
+                                fitted.work = work;
+                            }
+                        }
+                        self.work.spend(fitted.work);
+                        if depth == Depth::Usual && shown == Shown::Sum && !fitted.fits(cases.len()) {
+                            return None;
+                        }
+                        if shown == Shown::Sum {
+                            sums = (cases, fitted.misses);
+                        }
+                        fitted.own
+                    }
+                };
+                steps.steps[number].own = own;
+            }
+            let own = steps.steps[number].own;
+            if !found.contains(&own) {
+                found.push(own);
+            }
+        }
+        Some(steps)
+    }
+
+    /// Cases that show what a step does, about so many of them, with the answers.
+    pub(super) fn shown(
+        &mut self,
+        directed: &mut Directed,
+        step: &Step,
+        shown: Shown,
+        outputs: usize,
+    ) -> Option<Vec<ShownCase>> {
+        let part = self.bench.answers.part.clone();
+        let all = Leaf::all(&part);
+        let mut tiles = Tiles::zeros(&part, 0);
+        for _ in 0..outputs.div_ceil(part.m * part.n).min(MOST_SHOWING) {
+            if let Some(tile) = directed.tile(step, &all, shown) {
+                tiles.extend(&tile);
+            }
+        }
+        // Products that may be summed apart from others.
+        if shown == Shown::Sum {
+            (2..=MOST_LANES).filter_map(|places| directed.apart(step, places)).for_each(|tile| tiles.extend(&tile));
+        }
+        let before = self.bench.answers.tile_count();
+        if tiles.count == 0 {
+            return Some(Vec::new());
+        }
+        let of_tile = |tile: &[_]| ShownCase::of_tile(&part, tile);
+        self.ask(&tiles).then(|| self.bench.answers.cases(before).chunks(part.m * part.n).flat_map(of_tile).collect())
+    }
+}

@@ -1,8 +1,0 @@
-//! The orders of the sums of a device's instructions.
-
-mod ask;
-#[cfg(feature = "cli")]
-pub(crate) mod drawing;
-pub mod table;
-
-pub use ask::{DeviceOrders, InstructionOrder, find_all};
