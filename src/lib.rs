@@ -112,13 +112,17 @@ pub mod tables;
 pub mod verbs;
 
 pub use tcnum_core::{Error, Interruption, Result, arithmetic, exact, format, inputs, isa, number, softfloat};
-pub use tcnum_engine::{VERSION, base::interrupt::interruptible, comparison, device, report};
+pub use tcnum_engine::{
+    VERSION,
+    base::{interrupt::interruptible, parameters::spelled},
+    comparison, device, report,
+};
 pub use tcnum_study::verify;
 
 #[cfg(feature = "cli")]
 use tcnum_engine::{
-    Stage, array, base, catalogue, checkpoint, order, product, rows, rule, scheme, set_commit, steps, summary, tensor,
-    trace,
+    Stage, array, base, campaign, catalogue, checkpoint, distinction, order, product, rows, rule, scheme, set_commit,
+    steps, summary, tensor, trace,
 };
 #[cfg(feature = "cli")]
 use tcnum_study::{

@@ -1,8 +1,9 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    atlas, bound, calc, catalogue, chain, check, comparison, convert, cost, device, diff, distinguish, emulate,
-    experiment, explain, features, gemm, identify, inspect, matching, power, probe, product, quantise, record,
+    atlas, bound, calc, campaign, catalogue, chain, check, comparison, convert, cost, device, diff, distinction,
+    distinguish, emulate, experiment, explain, features, gemm, identify, inspect, matching, power, probe, product,
+    quantise, record,
     report::{self, Declaration, schema},
     steps, tree, verify,
 };
@@ -64,8 +65,8 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<distinguish::tables::GenerationRow>(),
         Declaration::of::<distinguish::tables::KitRow>(),
         Declaration::of::<distinguish::tables::KnownRow>(),
-        Declaration::of::<distinguish::tables::PairRow>(),
-        Declaration::of::<distinguish::tables::ReasonRow>(),
+        Declaration::of::<distinction::tables::PairRow>(),
+        Declaration::of::<distinction::tables::ReasonRow>(),
         Declaration::of::<emulate::EmulationLimitRow>(),
         Declaration::of::<emulate::SchemeChoiceRow>(),
         Declaration::of::<emulate::table::DoubleEmulationRow>(),
@@ -128,7 +129,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<tree::table::DrawingRow>(),
         Declaration::of::<tree::table::TreeRow>(),
         Declaration::of::<verify::replay::ReplayedRow>(),
-        Declaration::of::<verify::tables::RegimeRow>(),
+        Declaration::of::<campaign::RegimeRow>(),
     ];
     all.sort_by_key(|table| table.key);
     all

@@ -27,6 +27,17 @@ const FIRST_LINE: usize = 100;
 /// The search of `identify`, whose inner comments are not yet held to the rules.
 const NOT_YET: &str = "crates/study/src/identify";
 
+/// Files below the commands whose texts hold options, and why.
+const OPTIONS: [(&str, &str); 7] = [
+    ("core/src/base/error.rs", "the name of a limit in the schema of results"),
+    ("src/atlas/lists.rs", "whole commands of a page"),
+    ("src/atlas/mod.rs", "the command that repeats a site"),
+    ("src/atlas/instruction", "whole commands of a page"),
+    ("src/device/cuda/compile.rs", "options of NVRTC"),
+    ("src/document", "commands whose results a document holds"),
+    ("src/report/figure/svg.rs", "variables of a style sheet"),
+];
+
 /// Rust files below the source folders, without those of tests, by path.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -59,7 +70,9 @@ fn literals(tokens: TokenStream, found: &mut Vec<String>) {
                 tokens.next_if(|next| matches!(next, TokenTree::Punct(mark) if mark.as_char() == '!'));
                 let own =
                     tokens.next_if(|next| matches!(next, TokenTree::Group(g) if g.delimiter() == Delimiter::Bracket));
-                test |= own.is_some_and(|own| own.to_string().replace(' ', "").starts_with("[cfg(test"));
+                test |= own.is_some_and(|own| {
+                    ["[cfg(test", "[cfg(all(test"].iter().any(|test| own.to_string().replace(' ', "").starts_with(test))
+                });
             }
             TokenTree::Group(group) => {
                 if !(test && group.delimiter() == Delimiter::Brace) {
@@ -165,4 +178,35 @@ fn a_comment_names_its_subject_first() {
     let lines = first_lines("// ").into_iter().filter(|(_, line)| opens_badly(line));
     let problems: Vec<String> = lines.map(|(place, line)| format!("{place}: {line}")).collect();
     assert_none(&problems, "comments hide their subject");
+}
+
+/// True if a text holds an option of a command line, `--name`, outside of whole commands in backticks.
+fn holds_an_option(text: &str) -> bool {
+    let parts = text.split('`').enumerate().filter(|(at, part)| at % 2 == 0 || !part.starts_with("tcnum "));
+    parts.into_iter().any(|(_, part)| {
+        part.match_indices("--").any(|(at, mark)| {
+            let begins = !part[..at].ends_with(|c: char| c.is_alphanumeric() || c == '-');
+            begins && part[at + mark.len()..].starts_with(|c: char| c.is_ascii_lowercase())
+        })
+    })
+}
+
+#[test]
+fn no_text_below_the_verbs_spells_an_option() {
+    let (mut problems, mut listed) = (Vec::new(), std::collections::BTreeSet::new());
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with("src/verbs")) {
+        let mut found = Vec::new();
+        literals(text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display())), &mut found);
+        for text in found.into_iter().filter(|text| holds_an_option(text)) {
+            match OPTIONS.iter().find(|(place, _)| path.starts_with(place)) {
+                Some((place, _)) => drop(listed.insert(*place)),
+                None => problems.push(format!("{}: {text}", path.display())),
+            }
+        }
+    }
+    assert_none(
+        &problems,
+        "texts spell an option, which a caller in Python has not; name the parameter: \u{2039}scale_a\u{203a}",
+    );
+    assert_eq!(listed.len(), OPTIONS.len(), "a file of the list spells no option: {listed:?}");
 }

@@ -115,25 +115,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error, cause: Option<PyErr>) -> 
     made
 }
 
-/// A message for a caller in Python, whose parameters are the options of the command line: `scale_a` for `--scale-a`.
-fn as_parameters(message: &str) -> String {
-    let mut text = String::with_capacity(message.len());
-    let mut rest = message;
-    while let Some(at) = rest.find("--") {
-        let (before, option) = rest.split_at(at);
-        let length = option[2..].find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(option.len() - 2);
-        let begins = !before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
-        text.push_str(before);
-        match option[2..][..length].trim_end_matches('-') {
-            name if begins && name.starts_with(|c: char| c.is_ascii_lowercase()) => {
-                text.push_str(&name.replace('-', "_"));
-                rest = &option[2 + name.len()..];
-            }
-            _ => {
-                text.push_str("--");
-                rest = &option[2..];
-            }
-        }
-    }
-    text + rest
+/// A message with its parameters as a caller in Python writes them: `scale_a`, `cases=N`.
+pub(crate) fn as_parameters(message: &str) -> String {
+    tcnum::spelled(message, |name, value| value.map_or(name.into(), |value| format!("{name}={value}")))
 }

@@ -7,7 +7,7 @@ use pyo3::{
 use tcnum::{Error, Result};
 use tcnum_engine::report::{self, Cell, Report, Table, Verdict, View, ViewLayout, Where};
 
-use crate::calls::exception;
+use crate::calls::{as_parameters, exception};
 
 /// Converts the outcome of a command: its report, and the exception that ended it early, if any.
 ///
@@ -27,6 +27,7 @@ pub(crate) fn python_outcome<'py>(
 
 /// Converts a report, with its tables and its text for a terminal.
 pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    let report = &report.clone().reworded(as_parameters);
     let own = PyDict::new(py);
     own.set_item("command", report.command.as_ref())?;
     own.set_item("invocation", &report.invocation)?;

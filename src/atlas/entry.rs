@@ -6,7 +6,7 @@ use super::{generation::Generation, measure::Measurements};
 use crate::{
     arithmetic::{EvidenceKind, Model, Program, Rule},
     catalogue,
-    distinguish::{Distinction, DistinctionVerdict},
+    distinction::{Distinction, DistinctionVerdict},
     features::Features,
     isa::Instruction,
     rule::equal,

@@ -43,7 +43,7 @@ impl SiteFolder {
     pub(crate) fn open(path: &Path) -> Result<SiteFolder> {
         let refused = |why: &str| {
             Err(Error::request(format!(
-                "--out {}: {why}; name an empty or a new folder, or one that an earlier atlas made",
+                "‹out={}›: {why}; name an empty or a new folder, or one that an earlier atlas made",
                 path.display()
             )))
         };
@@ -75,7 +75,7 @@ impl SiteFolder {
         let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
         if let Some(other) = names.iter().find(|name| !self.earlier.contains(*name) && self.path.join(name).exists()) {
             return Err(Error::request(format!(
-                "{} is not a file that an atlas wrote, and would be lost; move it, or give --out another folder",
+                "{} is not a file that an atlas wrote, and would be lost; move it, or give ‹out› another folder",
                 self.path.join(other).display()
             )));
         }

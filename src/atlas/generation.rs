@@ -99,7 +99,7 @@ pub(super) fn generations(names: &[String]) -> Result<Vec<Generation>> {
         let own = shipped().any(|name| name == asked);
         if let Some(other) = all.iter().find(|other| other.model.name == model.name) {
             return Err(Error::request(format!(
-                "--model {asked}: {} is named '{}', too; give the models different names",
+                "‹model={asked}›: {} is named '{}', too; give the models different names",
                 other.asked, model.name
             )));
         }

@@ -11,7 +11,7 @@ use crate::{
     arithmetic::{Model, Program, Rule},
     base::{interrupt, parallel},
     device::ModelDevice,
-    distinguish::{self, DeviceInstruction, Distinction, SearchLimits},
+    distinction::{self, DeviceInstruction, Distinction, SearchLimits},
     features::{self, Features},
     isa::Instruction,
     rule::{Changed, equal},
@@ -138,7 +138,7 @@ fn difference(models: [&Model; 2], i: &Instruction) -> Result<Distinction> {
     let sides = [&mut x, &mut y].map(|device| DeviceInstruction { device, instruction: i });
     let [x, y] = sides;
     let limits = SearchLimits { time: None, ..SearchLimits::new(Some(CASES), None) };
-    let found = distinguish::distinguish(x, y, &limits)?;
+    let found = distinction::distinguish(x, y, &limits)?;
     match found.stopped {
         Some(error) => Err(error),
         None => Ok(found),

@@ -148,7 +148,7 @@ fn asked(request: &AtlasRequest, generations: &[Generation]) -> Result<Vec<Asked
         let all: Vec<Asked> = known.map(|i| Asked { name: i.name.clone(), instruction: i.clone() }).collect();
         return match all.is_empty() {
             true => {
-                Err(Error::request("the models cover no instruction of the tables; name instructions with --instr"))
+                Err(Error::request("the models cover no instruction of the tables; name instructions with ‹instr›"))
             }
             false => Ok(all),
         };
@@ -159,7 +159,7 @@ fn asked(request: &AtlasRequest, generations: &[Generation]) -> Result<Vec<Asked
         if !has(&instruction) {
             let models: Vec<String> = generations.iter().map(|own| own.model.name.clone()).collect();
             return Err(Error::unavailable(format!(
-                "--instr {name}: none of the models ({}) covers {instruction}; `tcnum instructions {instruction}` lists targets",
+                "‹instr={name}›: none of the models ({}) covers {instruction}; `tcnum instructions {instruction}` lists targets",
                 models.join(", ")
             )));
         }

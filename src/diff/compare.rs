@@ -207,7 +207,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::verify::tables::RegimeRow;
+    use crate::campaign::RegimeRow;
 
     fn result(rows: &[(&str, &str, u64)]) -> Report {
         let row = |&(instruction, regime, differing): &(&str, &str, u64)| RegimeRow {

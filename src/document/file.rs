@@ -31,7 +31,7 @@ impl Form {
             () if ends("html") => Ok(Form::Page),
             () if ends("md") => Ok(Form::Text),
             () => Err(Error::request(format!(
-                "--out {}: a document is a page (.html), Markdown (.md) or a LaTeX project (a folder, which ends in /)",
+                "‹out={}›: a document is a page (.html), Markdown (.md) or a LaTeX project (a folder, which ends in /)",
                 path.display()
             ))),
         }
@@ -44,7 +44,7 @@ impl Form {
     pub(crate) fn paper(path: &Path) -> Result<Form> {
         match path.extension().filter(|_| !path.is_dir() && !path.to_string_lossy().ends_with('/')) {
             Some(_) => Err(Error::request(format!(
-                "--out {}: --paper makes a LaTeX project, which is a folder: --out FOLDER/",
+                "‹out={}›: ‹paper› makes a LaTeX project, which is a folder: ‹out=FOLDER/›",
                 path.display()
             ))),
             None => Ok(Form::Paper),

@@ -37,7 +37,7 @@ pub(crate) struct Measured {
 /// # Errors
 /// This program cannot be started.
 pub(crate) fn measured(commands: &[Work], declared: &[Declaration], watch: &dyn Fn(Stage)) -> Result<Measured> {
-    let unusable = |error: std::io::Error| Error::request(format!("--device: its commands cannot be run: {error}"));
+    let unusable = |error: std::io::Error| Error::request(format!("‹device›: its commands cannot be run: {error}"));
     let folder = tempfile::tempdir().map_err(unusable)?;
     let program = std::env::current_exe().map_err(unusable)?;
     let said = folder.path().join("said");

@@ -363,7 +363,7 @@ fn note(plan: &EmulateQuestion, options: Options, draws: u64) -> String {
         true => "Products are whole squares, as published.".to_string(),
         false => format!(
             "Sampled: {rows} rows and {columns} columns of each product, all k terms of each element. The published products \
-                 are whole squares; --whole computes those.{}",
+                 are whole squares; ‹whole› computes those.{}",
             if plan.cells.iter().any(|cell| largest.contains(&cell.metric)) {
                 " A largest error grows with the number of elements, so the sample has a smaller one than the square."
             } else {

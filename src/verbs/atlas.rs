@@ -2,7 +2,10 @@
 
 use clap::Args;
 
-use super::{OutputDestination, Progress, Verb, options::model_name};
+use super::{
+    OutputDestination, Progress, Verb,
+    shared::{Instructions, Models},
+};
 use crate::{
     Error, Result,
     atlas::{self, AtlasRequest, SiteFolder},
@@ -22,12 +25,10 @@ More: docs/atlas.md";
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// Model, by name or file, in place of all shipped ones; repeatable
-    #[arg(long = "model", value_name = "MODEL", value_parser = model_name)]
-    models: Vec<String>,
-    /// Instruction, in place of all: a name or a TOML file; repeatable
-    #[arg(long = "instr", value_name = "NAME")]
-    instructions: Vec<String>,
+    #[command(flatten)]
+    models: Models,
+    #[command(flatten)]
+    instructions: Instructions,
     /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
@@ -52,7 +53,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return Err(Error::request("no folder is named; give --out FOLDER"));
     };
     let folder = SiteFolder::open(out)?;
-    let request = AtlasRequest { models: arguments.models.clone(), instructions: arguments.instructions.clone() };
+    let request = AtlasRequest { models: arguments.models.to_vec(), instructions: arguments.instructions.to_vec() };
     let progress = Progress::new(&arguments.destination);
     let atlas = atlas::atlas(&request, &mut |stage| progress.at(stage))?;
     drop(progress);

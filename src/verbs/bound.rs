@@ -1,13 +1,12 @@
 //! `tcnum bound`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::{
     Bar, OutputDestination, Progress, Verb,
     gemm::{Additions, ClaimedLibrary, Drawn, Operands, ScheduleOptions, bounds_metadata},
-    options::{cases, integer, model_name},
+    options::{cases, integer},
+    shared::{ArithmeticModel, Bounds, Sample},
 };
 use crate::{
     Error, Result,
@@ -37,10 +36,10 @@ More: docs/check.md";
 /// Bounds the error of matrix products from the arithmetic of their instructions.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
+#[command(mut_arg("bounds", |option| option.conflicts_with_all(["ks", "cases"])))]
 pub(super) struct Arguments {
-    /// Model of the arithmetic
-    #[arg(long, value_name = "MODEL", value_parser = model_name, default_value = "hopper", help_heading = "What")]
-    model: String,
+    #[command(flatten)]
+    model: ArithmeticModel,
     /// Formats A.B.D, for any instruction of the model, or with --library
     #[arg(long, value_name = "A.B.D", conflicts_with_all = ["instruction", "schedule"], help_heading = "What")]
     formats: Option<String>,
@@ -60,12 +59,10 @@ pub(super) struct Arguments {
     additions: Additions,
     #[command(flatten)]
     drawn: Drawn,
-    /// Elements that are computed in full
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = integer(1..=1usize << 24), help_heading = "Limits")]
-    sample: usize,
-    /// Write the bound of every element of A times B, m x n in f64
-    #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["ks", "cases"])]
-    bounds: Option<PathBuf>,
+    #[command(flatten)]
+    sample: Sample,
+    #[command(flatten)]
+    bounds: Bounds,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -154,13 +151,13 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
     source.fit(None)?;
     let operands = source.for_schedule(schedule, &mut report.notes)?;
     progress.step("computing the product by the model");
-    let modelled = BoundRequest { claim, operands, sample: arguments.sample }.run()?;
+    let modelled = BoundRequest { claim, operands, sample: *arguments.sample }.run()?;
     modelled.report(report);
     if !modelled.check.finished {
         interrupt::check()?;
     }
     let factors = &modelled.factors;
-    if let Some(path) = &arguments.bounds {
+    if let Some(path) = &*arguments.bounds {
         let bar = Bar::new(&progress, "computing bounds", (factors.a.rows * factors.b.columns) as u64, 0, 1);
         product::write(path, &modelled.bounds(&|done| bar.show(done, 0))?, bounds_metadata(&modelled.claim))?;
     }

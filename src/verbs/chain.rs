@@ -8,6 +8,7 @@ use super::{
     named::named,
     options::{Timeout, integer},
     select::{self, Selection},
+    shared::{Available, Inits, Seed},
 };
 use crate::{
     Error, Result, Stage,
@@ -15,7 +16,6 @@ use crate::{
     chain::{self, ChainCurve, ChainRequest, MatrixScaling, table},
     device::{self, Device, DeviceName, Execution, ExecutionKind},
     experiment::table::devices,
-    inputs::Init,
     isa::{self, Instruction},
     report::Report,
 };
@@ -36,23 +36,20 @@ pub(super) struct Arguments {
     /// Longest chain, in links; all lengths up to it are reported
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(1..=chain::MAX_LENGTH), help_heading = "What")]
     length: usize,
-    /// Start of the references: rounded operands or not [default: both]
-    #[arg(long = "init", value_parser = named::<Init>(), value_name = "INIT", help_heading = "What")]
-    inits: Vec<Init>,
+    #[command(flatten)]
+    inits: Inits,
     /// Rule for one scale of each matrix, in formats of at most 16 bits
     #[arg(long, value_parser = named::<MatrixScaling>(), value_name = "RULE", default_value = "none", help_heading = "What")]
     scales: MatrixScaling,
-    /// Leave out instructions that the device lacks, with --all
-    #[arg(long, requires = "all", help_heading = "What")]
-    available: bool,
+    #[command(flatten)]
+    available: Available,
     /// Device, as elsewhere, or DEVICE/INSTRUCTION; may be repeated
     #[arg(long = "device", value_name = "DEVICE", help_heading = "Device")]
     devices: Vec<String>,
     #[command(flatten)]
     timeout: Timeout,
-    /// Seed of the random operands
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
-    seed: u64,
+    #[command(flatten)]
+    seed: Seed,
     /// Number of chains [default: 1000; exec: as many as it has in a minute]
     #[arg(long, value_name = "N", value_parser = integer(1..=chain::MAX_CHAINS), help_heading = "Limits")]
     chains: Option<u64>,
@@ -82,7 +79,7 @@ impl Verb for Arguments {
 
 /// Runs the chains, and reports.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    report.seed = Some(arguments.seed);
+    report.seed = Some(*arguments.seed);
     let mut runners = runners(arguments, report)?;
     let progress = Progress::new(&arguments.destination);
     let several = runners.len() > 1;
@@ -128,7 +125,7 @@ fn fewer(runner: &Runner) -> Option<String> {
     let asked = runner.request.chains;
     let least = runner.curves.iter().map(ChainCurve::chains).min().filter(|chains| *chains < asked)?;
     Some(format!(
-        "{} computed {least} of the default {asked} chains in a minute; --chains N computes N.",
+        "{} computed {least} of the default {asked} chains in a minute; ‹chains=N› computes N.",
         runner.device.identity().name
     ))
 }
@@ -151,7 +148,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
             None => chosen(selection, &name)?,
         };
         let mut device = device::open(Some(&name), arguments.timeout.duration())?;
-        if arguments.available {
+        if *arguments.available {
             select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
         }
         let (mut curves, mut executions) = (Vec::new(), Vec::new());
@@ -163,7 +160,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
                         executions.push(execution.clone());
                     }
                 }
-                Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
+                Err(error) if *arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
                 Err(error) => return Err(error),
             }
         }
@@ -173,7 +170,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
             length: arguments.length,
             chains: arguments.chains.unwrap_or(chain::DEFAULT_CHAINS),
             within: (arguments.chains.is_none() && external).then_some(UNASKED),
-            seed: arguments.seed,
+            seed: *arguments.seed,
             scaling: arguments.scales,
         };
         runners.push(Runner { device, request, executions, curves: Vec::new() });

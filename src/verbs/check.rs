@@ -1,14 +1,15 @@
 //! `tcnum check`.
 
-use std::{borrow::Cow, path::PathBuf};
+use std::borrow::Cow;
 
 use clap::Args;
 
 use super::{
     Bar, OutputDestination, Progress, Verb,
     gates::Gates,
-    gemm::{Additions, ClaimedLibrary, Operands, ScheduleOptions, array_file, bounds_metadata},
-    options::{integer, model_name},
+    gemm::{Additions, ClaimedLibrary, Operands, ScheduleOptions, bounds_metadata},
+    options::array_file,
+    shared::{ArithmeticModel, Bounds, Sample},
 };
 use crate::{
     Error, Result,
@@ -37,14 +38,14 @@ More: docs/check.md";
 /// Checks every element of a matrix product against its rigorous error bound.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
-#[command(mut_arg("a", |a| a.required(true)), mut_arg("b", |b| b.required(true)))]
+#[command(mut_arg("a", |a| a.required(true)))]
+#[command(mut_arg("b", |b| b.required(true)))]
 pub(super) struct Arguments {
     /// D, m x n: FILE.npy or FILE.safetensors:NAME
     #[arg(value_name = "D", value_parser = array_file)]
     d: ArrayFile,
-    /// Model of the arithmetic; without --instr any of its instructions
-    #[arg(long, value_name = "MODEL", value_parser = model_name, default_value = "hopper", help_heading = "What")]
-    model: String,
+    #[command(flatten)]
+    model: ArithmeticModel,
     #[command(flatten)]
     schedule: ScheduleOptions,
     #[command(flatten)]
@@ -53,12 +54,10 @@ pub(super) struct Arguments {
     operands: Operands,
     #[command(flatten)]
     additions: Additions,
-    /// Elements that are computed in full
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = integer(1..=1usize << 24), help_heading = "Limits")]
-    sample: usize,
-    /// Write the bound that judges each element, m x n in f64
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    bounds: Option<PathBuf>,
+    #[command(flatten)]
+    sample: Sample,
+    #[command(flatten)]
+    bounds: Bounds,
     /// Tell which faulty kernels the bound and the tolerances find
     #[arg(long, help_heading = "What")]
     power: bool,
@@ -123,7 +122,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             "--power tries faulty kernels of A times B alone: leave out C, the bias, alpha and scales",
         ));
     }
-    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: arguments.sample };
+    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: *arguments.sample };
     let found = {
         let bar = Bar::new(&progress, "checking", (d.rows * d.columns) as u64, 0, 1);
         check::check(&request, &|done| bar.show(done, 0))?
@@ -131,7 +130,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let tolerances: Vec<Tolerance> = found.tolerance.iter().chain(&arguments.tolerances).cloned().collect();
     tables::report(&request, &found, &tolerances, report);
     interrupt::check()?;
-    if let Some(path) = &arguments.bounds {
+    if let Some(path) = &*arguments.bounds {
         progress.step("computing the bounds");
         product::write(path, &product::bound::bounds_matrix(&claim, &factors, &|_| ())?, bounds_metadata(&claim))?;
     }

@@ -9,9 +9,9 @@ use clap::Args;
 
 use super::{
     OutputDestination, Verb,
-    options::integer,
     progress::{Bar, Progress},
     rounding::{self, RoundingFlags},
+    shared::{Exclude, Include, SeedIfGiven, with_default},
 };
 use crate::{
     Error, Result,
@@ -38,6 +38,12 @@ More: docs/numbers.md, docs/quantise.md";
 /// Converts values, codes or files of arrays to another format, with the errors.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
+#[command(mut_arg("include", |option| with_default(option, "weights, up to 8 bits")))]
+#[command(mut_args(|option| match option.get_id().as_str() {
+    "include" | "exclude" => option.requires("input").conflicts_with("tensors"),
+    "seed" => option.requires("input"),
+    _ => option,
+}))]
 pub(super) struct Arguments {
     /// Format of given codes; other values are first rounded to it
     #[arg(long, value_name = "FORMAT")]
@@ -68,15 +74,12 @@ pub(super) struct Arguments {
     /// Array of the file to convert, alone; may be repeated
     #[arg(long = "tensor", value_name = "NAME", requires = "input", help_heading = "Inputs")]
     tensors: Vec<String>,
-    /// Names of arrays, * for any text [default: weights, for 8 bits and fewer]
-    #[arg(long, value_name = "PATTERN", requires = "input", conflicts_with = "tensors", help_heading = "Inputs")]
-    include: Vec<String>,
-    /// Names of arrays to leave as they are
-    #[arg(long, value_name = "PATTERN", requires = "input", conflicts_with = "tensors", help_heading = "Inputs")]
-    exclude: Vec<String>,
-    /// Seed of the random bits of SR in a file, 32 for each element
-    #[arg(long, value_name = "N", requires = "input", value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    include: Include,
+    #[command(flatten)]
+    exclude: Exclude,
+    #[command(flatten)]
+    seed: SeedIfGiven,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -247,7 +250,7 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
         from: from.unwrap_or(FileContent::Scalar(None)),
         to,
         names: arguments.tensors.clone(),
-        choice: TensorChoice { include: arguments.include.clone(), exclude: arguments.exclude.clone() },
+        choice: TensorChoice { include: arguments.include.to_vec(), exclude: arguments.exclude.to_vec() },
         layout: names,
         seed: arguments.seed.unwrap_or(0),
     };

@@ -8,8 +8,9 @@ use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
     named::named,
-    options::{device_name, integer},
+    options::integer,
     select::{self, Selection},
+    shared::OneDevice,
 };
 use crate::{
     Error, Result,
@@ -44,9 +45,8 @@ pub(super) struct Arguments {
     /// Time loads from shared memory too (ldmatrix, ld.shared)
     #[arg(long, help_heading = "What")]
     loads: bool,
-    /// Device: cuda:N, or cpu
-    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    device: Option<DeviceName>,
+    #[command(flatten)]
+    device: OneDevice,
     /// Values of the operands
     #[arg(long, value_parser = named::<TimedOperands>(), value_name = "VALUES", default_value = "random", help_heading = "Inputs")]
     values: TimedOperands,

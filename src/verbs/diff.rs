@@ -8,17 +8,17 @@ use super::{
     OutputDestination, Progress, Verb,
     distinguish::{fill, open},
     gates::Gates,
-    options::{Timeout, cases, integer},
+    options::Timeout,
     select::{Selection, with_instruction},
+    shared::{Cases, SeedIfGiven, with_default},
 };
 use crate::{
     Error, Result,
     base::interrupt,
     diff::{self, tables},
-    distinguish::SearchLimits,
+    distinction::SearchLimits,
     report::{self, Report, Verdict},
     tables::declared,
-    verify::MOST_CASES,
 };
 
 const HELP: &str = "\
@@ -30,6 +30,7 @@ More: docs/diff.md";
 /// Lists what changed between two results, models or devices, by feature and by number.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
+#[command(mut_arg("cases", |option| with_default(option, "131072")))]
 pub(super) struct Arguments {
     /// Two results (--output json), or two devices, each also /INSTRUCTION
     #[arg(value_name = "RESULT|DEVICE", num_args = 2, required = true, help_heading = "What")]
@@ -38,12 +39,10 @@ pub(super) struct Arguments {
     selection: Selection,
     #[command(flatten)]
     timeout: Timeout,
-    /// Drawn cases for devices, after the corners [default: 131072]
-    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), help_heading = "Inputs")]
-    cases: Option<u64>,
-    /// Seed of the drawn cases [default: 0]
-    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    cases: Cases,
+    #[command(flatten)]
+    seed: SeedIfGiven,
     #[command(flatten)]
     gates: Gates,
     #[command(flatten)]
@@ -127,7 +126,7 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
     selection.all |= !named && selection.instructions.is_empty() && selection.formats.is_empty();
     let mut pair = open(sides, &selection, timeout, &mut report.notes)?;
     let progress = Progress::new(&arguments.destination);
-    let limits = SearchLimits::new(arguments.cases, arguments.seed);
+    let limits = SearchLimits::new(*arguments.cases, *arguments.seed);
     report.seed = Some(limits.seed);
     let mut found = Vec::new();
     let outcome = pair.distinguish(&limits, &mut |stage| progress.at(stage), &mut found);

@@ -7,19 +7,20 @@ use clap::Args;
 use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
-    options::{Timeout, cases, integer},
+    options::Timeout,
     select::{self, Selection, left_out},
+    shared::{Cases, SeedIfGiven, with_default},
 };
 use crate::{
     Error, Result,
     arithmetic::{Model, shipped},
     catalogue::evidence_for,
     device::{self, DEFAULT_MODEL, Device, DeviceName},
-    distinguish::{self, DevicePair, InstructionDistinction, SearchLimits, ShippedKnowledge, tables},
+    distinction::{self, DevicePair, InstructionDistinction, SearchLimits, ShippedKnowledge},
+    distinguish::tables,
     identify::causes,
     isa::Instruction,
     report::Report,
-    verify::MOST_CASES,
 };
 
 const HELP: &str = "\
@@ -35,20 +36,20 @@ More: docs/distinguish.md";
 /// Finds the smallest inputs on which two models, devices or instructions differ.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
+#[command(mut_arg("cases", |option| with_default(option, "131072 or a minute").requires("sides")))]
+#[command(mut_arg("seed", |option| option.requires("sides")))]
 pub(super) struct Arguments {
     /// Two devices, each with or without /INSTRUCTION [default: all models]
     #[arg(value_name = "DEVICE[/INSTRUCTION]", num_args = 2, help_heading = "Device")]
     sides: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Cases after the corners [default: 131072, or one minute of a device]
-    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), requires = "sides", help_heading = "Inputs")]
-    cases: Option<u64>,
+    #[command(flatten)]
+    cases: Cases,
     #[command(flatten)]
     timeout: Timeout,
-    /// Seed of the random operands [default: 0]
-    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), requires = "sides", help_heading = "Inputs")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedIfGiven,
     #[command(flatten)]
     drawings: Drawings,
     #[command(flatten)]
@@ -73,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     match &arguments.sides[..] {
         [x, y] => {
-            let limits = SearchLimits::new(arguments.cases, arguments.seed);
+            let limits = SearchLimits::new(*arguments.cases, *arguments.seed);
             report.seed = Some(limits.seed);
             let timeout = arguments.timeout.duration();
             let mut pair = open([x, y], &arguments.selection, timeout, &mut report.notes)?;
@@ -93,7 +94,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let model = DeviceName::Model(DEFAULT_MODEL.into());
             let chosen = arguments.selection.instructions(&[], Some(&model))?;
             let mut known = ShippedKnowledge::default();
-            let outcome = distinguish::shipped_knowledge(&chosen, &mut |stage| progress.at(stage), &mut known);
+            let outcome = distinction::shipped_knowledge(&chosen, &mut |stage| progress.at(stage), &mut known);
             tables::report_knowledge(&known, report);
             let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
             let uses = known.agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));

@@ -5,9 +5,11 @@ use clap::Args;
 use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
+    gemm::Matrices,
     invocation,
-    options::{Timeout, device_name, integer},
+    options::{Timeout, integer},
     select,
+    shared::{Devices, Seed},
 };
 use crate::{
     Error, Result,
@@ -18,8 +20,7 @@ use crate::{
     experiment::table::devices as table_of_devices,
     inputs::Draw,
     isa::{self, Instruction},
-    product::{self, ArrayFile},
-    product::{NumberMatrix, ProductOperands, ProductShape},
+    product::{self, ProductOperands, ProductShape},
     report::Report,
     scheme::{Emulated, Scheme, SchemeUnit},
 };
@@ -39,6 +40,13 @@ More: docs/emulate.md";
 /// Measures errors of f32 and f64 products that schemes compute on narrow units.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
+#[command(mut_arg("devices", |option| option.num_args(1..)))]
+#[command(mut_args(|option| match option.get_id().as_str() {
+    "a" => option.requires("b").conflicts_with_all(["sizes", "shapes", "dist"]),
+    "b" | "c" | "alpha" | "transpose_a" | "transpose_b" => option.requires("a"),
+    "beta" => option.requires("c"),
+    _ => option,
+}))]
 pub(super) struct Arguments {
     /// NAME, NAME:COUNT, NAME:LOW..HIGH, f32, f64, FILE.toml [default: f32]
     #[arg(long = "scheme", value_name = "NAME|FILE", num_args = 1..)]
@@ -49,21 +57,8 @@ pub(super) struct Arguments {
     /// Other shapes; may be repeated
     #[arg(long = "shape", value_name = "M,N,K", value_parser = shape)]
     shapes: Vec<ProductShape>,
-    /// A of the product: FILE.npy or FILE.safetensors:NAME
-    #[arg(long, value_name = "FILE", value_parser = array_file, requires = "b", conflicts_with_all = ["sizes", "shapes", "dist"], help_heading = "Inputs")]
-    a: Option<ArrayFile>,
-    /// B of the product
-    #[arg(long, value_name = "FILE", value_parser = array_file, requires = "a", help_heading = "Inputs")]
-    b: Option<ArrayFile>,
-    /// C of D = alpha*A*B + beta*C
-    #[arg(long, value_name = "FILE", value_parser = array_file, requires = "a", help_heading = "Inputs")]
-    c: Option<ArrayFile>,
-    /// Factor of the product [default: 1]
-    #[arg(long, value_name = "NUMBER", requires = "a", allow_negative_numbers = true, help_heading = "Inputs")]
-    alpha: Option<f64>,
-    /// Factor of C [default: 1]
-    #[arg(long, value_name = "NUMBER", requires = "c", allow_negative_numbers = true, help_heading = "Inputs")]
-    beta: Option<f64>,
+    #[command(flatten)]
+    matrices: Matrices,
     /// Find the cheapest scheme of f64 with errors up to this, over sum |ab|
     #[arg(long, value_name = "ACCURACY", value_parser = accuracy, conflicts_with = "limits")]
     choose: Option<f64>,
@@ -73,17 +68,15 @@ pub(super) struct Arguments {
     /// Instruction, or shape for digits [default: first of mma, mfma, wmma...]
     #[arg(long = "instr", value_name = "NAME")]
     instruction: Option<String>,
-    /// Device: cuda:N, cpu, model:NAME|FILE, exec:'PROGRAM ARGS'; repeatable
-    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1.., help_heading = "Device")]
-    devices: Vec<DeviceName>,
+    #[command(flatten)]
+    devices: Devices,
     #[command(flatten)]
     timeout: Timeout,
     /// uniform(A,B), normal(M,D), log-uniform(A,B), magnitudes(A,B), phi(P)
     #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse, help_heading = "Inputs")]
     dist: Option<Draw>,
-    /// Seed of the random operands
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
-    seed: u64,
+    #[command(flatten)]
+    seed: Seed,
     /// Computed rows of each product [default: all on a GPU, else 2^28 terms]
     #[arg(long, value_name = "N", value_parser = integer(1..=16384usize), help_heading = "Limits")]
     rows: Option<usize>,
@@ -93,50 +86,12 @@ pub(super) struct Arguments {
     destination: OutputDestination,
 }
 
-/// An array in a file.
-fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
-    Ok(ArrayFile::parse(text))
-}
-
 /// Parses an accuracy.
 fn accuracy(text: &str) -> std::result::Result<f64, String> {
     let accuracy: Option<f64> = text.parse().ok();
     accuracy
         .filter(|own| *own > 0.0 && *own < 1.0)
         .ok_or_else(|| "expected a number between 0 and 1, such as 1e-15".into())
-}
-
-/// The operands of files, and the products of their batch; `None` for matrices.
-type Given = (ProductOperands, Option<usize>);
-
-/// Reads the operands that the files hold.
-fn operands(arguments: &Arguments) -> Result<Option<Given>> {
-    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Ok(None) };
-    let mut batches = Vec::new();
-    let mut read = |name: &'static str, file: &ArrayFile| {
-        let (matrix, batch) = file.read_batch()?;
-        batches.push((name, batch));
-        Ok::<_, Error>(NumberMatrix::of_matrix(&matrix))
-    };
-    let (a, b) = (read("A", a)?, read("B", b)?);
-    let c = arguments.c.as_ref().map(|file| read("C", file)).transpose()?;
-    let words = |batch: Option<usize>| batch.map_or("one matrix".into(), |batch| format!("{batch} matrices"));
-    let batch = batches[0].1;
-    if let Some((name, other)) = batches.iter().find(|(_, other)| *other != batch) {
-        let (own, other) = (words(batch), words(*other));
-        return Err(Error::request(format!("A holds {own} and {name} {other}; both need as many")));
-    }
-    if batch == Some(0) {
-        return Err(Error::request("A holds 0 matrices; there is nothing to multiply"));
-    }
-    let alpha = arguments.alpha.unwrap_or(1.0);
-    let beta = if c.is_some() { arguments.beta.unwrap_or(1.0) } else { 0.0 };
-    let own = ProductOperands { a, b, c, alpha, beta, batch: batch.unwrap_or(1) };
-    own.fit()?;
-    if own.batch > 1 && arguments.rows.is_some() {
-        return Err(Error::request("--rows: the products of a batch have all rows; leave it out"));
-    }
-    Ok(Some((own, batch)))
 }
 
 /// The schemes that are asked for, or those that fit the operands or the question.
@@ -192,9 +147,13 @@ impl Verb for Arguments {
 /// Computes the products, and reports.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
-    report.seed = Some(arguments.seed);
+    report.seed = Some(*arguments.seed);
     let like = arguments.instruction.as_deref().map(isa::resolve).transpose()?;
-    let (given, batch) = operands(arguments)?.map_or((None, None), |(own, batch)| (Some(own), batch));
+    let (given, batch) = arguments.matrices.source().numbers()?.unzip();
+    let batch: Option<usize> = batch.flatten();
+    if batch.is_some_and(|batch| batch > 1) && arguments.rows.is_some() {
+        return Err(Error::request("--rows: the products of a batch have all rows; leave it out"));
+    }
     let schemes = schemes(arguments, given.as_ref())?;
     let mut devices = opened(arguments, &schemes, like.as_ref())?;
     // Schemes of a group that a device lacks are left out, as without names.
@@ -218,7 +177,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         operands: given,
         keep: arguments.makes_file(),
         draw: arguments.dist,
-        seed: arguments.seed,
+        seed: *arguments.seed,
         within: unasked.then_some(UNASKED),
         rows: arguments.rows,
         schemes,
@@ -268,7 +227,7 @@ fn one_product(arguments: &Arguments, schemes: &[Scheme], devices: &[Box<dyn Dev
         _ if arguments.choose.is_some() || arguments.limits => {
             refused("this is a file of a product; name one for a report")
         }
-        _ if arguments.a.is_none() => refused("it holds the product of given operands; give --a and --b"),
+        _ if !arguments.matrices.has_files() => refused("it holds the product of given operands; give --a and --b"),
         _ if arguments.rows.is_some() => refused("it holds all rows; leave out --rows"),
         [scheme] if devices.len() == 1 => product::writable(path, scheme.result()),
         _ => refused("it holds one product; name one scheme and one device"),

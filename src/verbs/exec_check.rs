@@ -2,10 +2,7 @@
 
 use clap::Args;
 
-use super::{
-    OutputDestination, Progress, Verb,
-    options::{Timeout, integer},
-};
+use super::{OutputDestination, Progress, Verb, options::Timeout, shared::Seed};
 use crate::{
     Result,
     device::{exec_check, exec_check_answer, exec_check_declined_all, offered},
@@ -36,9 +33,8 @@ pub(super) struct Arguments {
         help_heading = "Device"
     )]
     command: Vec<String>,
-    /// Seed of the tiles
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
-    seed: u64,
+    #[command(flatten)]
+    seed: Seed,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -59,8 +55,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(destination);
     progress.step(&format!("checking {}", command.join(" ")));
     let mut rows = Vec::new();
-    let outcome = exec_check(command, timeout.duration(), &offered, named, *seed, &mut rows);
-    report.seed = Some(*seed);
+    let outcome = exec_check(command, timeout.duration(), &offered, named, **seed, &mut rows);
+    report.seed = Some(**seed);
     report.answer = exec_check_answer(&rows, outcome.is_ok());
     let nothing = exec_check_declined_all(&rows);
     report.holds = !nothing && rows.iter().all(|row| row.passed);

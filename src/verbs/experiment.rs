@@ -9,7 +9,9 @@ use super::{
     drawings::{Drawings, Figures},
     gates::Gates,
     invocation,
-    options::{Timeout, device_name, integer},
+    options::{Timeout, integer},
+    shared::{AllModels, Devices, Seed},
+    spelling,
 };
 use crate::{
     Error, Result,
@@ -31,6 +33,7 @@ More: experiments/README.md";
 /// Repeats published tables and figures, and compares every cell.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
+#[command(mut_arg("devices", |option| option.num_args(1..)))]
 pub(super) struct Arguments {
     /// Experiment by name (--list), or FILE.toml; may be repeated
     #[arg(value_name = "NAME|FILE", required_unless_present_any = ["all", "list"], help_heading = "What")]
@@ -41,12 +44,10 @@ pub(super) struct Arguments {
     /// List the shipped experiments
     #[arg(long, conflicts_with_all = ["names", "all"], help_heading = "What")]
     list: bool,
-    /// Devices, compared with the first [default: cuda:0 and the file's]
-    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1.., help_heading = "Device")]
-    devices: Vec<DeviceName>,
-    /// Every shipped model; figures of one generation on its models only
-    #[arg(long, help_heading = "Device")]
-    all_models: bool,
+    #[command(flatten)]
+    devices: Devices,
+    #[command(flatten)]
+    all_models: AllModels,
     #[command(flatten)]
     timeout: Timeout,
     /// Samples of a probe, chains, or draws of a product [default: the file's]
@@ -58,9 +59,8 @@ pub(super) struct Arguments {
     /// Compute whole square products where the file samples rows (hours)
     #[arg(long, help_heading = "Inputs")]
     whole: bool,
-    /// Seed of the random inputs
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
-    seed: u64,
+    #[command(flatten)]
+    seed: Seed,
     /// With several experiments, write each one's whole result: NAME.json
     #[arg(long, value_name = "FOLDER", help_heading = "Output")]
     folder: Option<PathBuf>,
@@ -82,10 +82,10 @@ impl Arguments {
 
     /// The devices of an experiment.
     fn devices(&self, experiment: &Experiment) -> Vec<DeviceName> {
-        let models = shipped().filter(|_| self.all_models).map(|name| DeviceName::Model(name.into()));
+        let models = shipped().filter(|_| *self.all_models).map(|name| DeviceName::Model(name.into()));
         let given: Vec<DeviceName> = self.devices.iter().cloned().chain(models).collect();
         if !given.is_empty() {
-            return if self.all_models { distinct(given) } else { given };
+            return if *self.all_models { distinct(given) } else { given };
         }
         let gpu = (cuda::count() > 0).then_some(DeviceName::Cuda(0));
         match &experiment.devices[..] {
@@ -100,7 +100,7 @@ impl Arguments {
         own.invocation = invocation();
         own.annotations = self.destination.annotations.clone();
         own.annotations.push(("experiment".into(), experiment.name.clone()));
-        let text = report::render(own, View::Json, &ViewLayout::default());
+        let text = report::render(&own.clone().reworded(spelling::options), View::Json, &ViewLayout::default());
         atomic::write(&folder.join(format!("{}.json", experiment.name)), text.as_bytes())
     }
 }
@@ -139,11 +139,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let timeout = arguments.timeout.duration();
     let open = |name: &DeviceName| device::open(Some(name), timeout);
     let options = Options {
-        seed: arguments.seed,
+        seed: *arguments.seed,
         samples: arguments.samples,
         published_samples: arguments.published_samples,
         whole: arguments.whole,
-        published_only: arguments.all_models,
+        published_only: *arguments.all_models,
     };
     let progress = Progress::new(&arguments.destination);
     report.verdict = Verdict::Unreproduced;

@@ -6,11 +6,12 @@ use clap::Args;
 
 use super::{
     OutputDestination, Verb,
-    options::{Timeout, device_name, integer, model_name},
+    options::{Timeout, integer, model_name},
+    shared::{ComparedModel, OneDevice},
 };
 use crate::{
     Result, catalogue,
-    device::{self, DeviceName},
+    device::{self},
     explain::{DotProductAdd, OperandTexts},
     isa,
     report::Report,
@@ -33,15 +34,13 @@ pub(super) struct Arguments {
     /// Instruction by name (also PTX), or a TOML file that describes one
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace", help_heading = "What")]
     instruction: Option<String>,
-    /// Model, by name or file [default: of the device or recording, or hopper]
-    #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
-    model: Option<String>,
+    #[command(flatten)]
+    model: ComparedModel,
     /// Second model, side by side with the first
     #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
     against: Option<String>,
-    /// Device that executes the same operands: cuda:N, cpu, hopper, exec:
-    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    device: Option<DeviceName>,
+    #[command(flatten)]
+    device: OneDevice,
     #[command(flatten)]
     timeout: Timeout,
     /// Row of A, as codes (0x3c00) or numbers (1.5, -0x1p-24); the rest is 0
@@ -110,7 +109,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
     };
     let mut executed = None;
-    if let Some(name) = &arguments.device {
+    if let Some(name) = &*arguments.device {
         let mut device = device::open(Some(name), arguments.timeout.duration())?;
         executed = Some((name.to_string(), subject.execute(device.as_mut(), arguments.model.is_some())?));
         report.device = Some(device.identity().clone());

@@ -4,8 +4,9 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
-    options::{Timeout, device_name},
+    options::Timeout,
     select::{self, Selection},
+    shared::{AllModels, AnyNan, Devices},
 };
 use crate::{
     Result,
@@ -34,15 +35,12 @@ More: docs/features.md";
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Count all NaN codes as equal
-    #[arg(long, help_heading = "What")]
-    any_nan: bool,
-    /// Device: cuda:N, cpu, a model or GPU (hopper, H100), exec: (repeatable)
-    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    device: Vec<DeviceName>,
-    /// Compare all shipped models, and the named devices
-    #[arg(long, help_heading = "Device")]
-    all_models: bool,
+    #[command(flatten)]
+    any_nan: AnyNan,
+    #[command(flatten)]
+    device: Devices,
+    #[command(flatten)]
+    all_models: AllModels,
     #[command(flatten)]
     timeout: Timeout,
     #[command(flatten)]
@@ -63,8 +61,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let wanted = "the features need answers to new inputs; `tcnum identify` searches a recording";
     arguments.device.iter().try_for_each(|name| name.computes(wanted))?;
-    report.notes.extend(Nans::from(arguments.any_nan).note_on_device());
-    match (&arguments.device[..], arguments.all_models) {
+    report.notes.extend(Nans::from(*arguments.any_nan).note_on_device());
+    match (&arguments.device[..], *arguments.all_models) {
         ([] | [_], false) => measured(arguments, &progress, report),
         _ => compared(arguments, &progress, report),
     }
@@ -72,7 +70,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 
 /// Measures the features of each instruction of one device.
 fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
-    let open = (arguments.timeout.duration(), arguments.any_nan);
+    let open = (arguments.timeout.duration(), *arguments.any_nan);
     let (mut device, instructions) = arguments.selection.opened(arguments.device.first(), open, &mut report.notes)?;
     let (found, outcome) =
         arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, found| {
@@ -92,14 +90,14 @@ fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
 fn compared(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
     let Selection { instructions, formats, all } = &arguments.selection;
     let choice = ClassChoice::new(instructions, formats, *all)?;
-    let models = shipped().filter(|_| arguments.all_models).map(|name| DeviceName::Model(name.into()));
+    let models = shipped().filter(|_| *arguments.all_models).map(|name| DeviceName::Model(name.into()));
     // A model that is named too is one device; a name that is given twice is refused.
     let models = models.filter(|name| !arguments.device.contains(name));
     // Models answer at once, so that they are delivered if a device fails.
     let names: Vec<DeviceName> = models.chain(arguments.device.iter().cloned()).collect();
-    let open = |name| select::opened(name, arguments.timeout.duration(), arguments.any_nan);
+    let open = |name| select::opened(name, arguments.timeout.duration(), *arguments.any_nan);
     let devices = names.iter().map(open).collect::<Result<Vec<_>>>()?;
-    let mut found = Generations { any_nan: arguments.any_nan, ..Generations::default() };
+    let mut found = Generations { any_nan: *arguments.any_nan, ..Generations::default() };
     let outcome = features::measure_generations(devices, &choice, &mut |stage| progress.at(stage), &mut found);
     let published = features::compared(&found);
     report.holds = found.devices.iter().flat_map(|own| &own.measured).all(|own| own.uniform.is_none());

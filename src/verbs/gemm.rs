@@ -17,12 +17,12 @@ use super::{
     drawings::{Drawings, Figures},
     invocation,
     named::named,
-    options::{Timeout, device_name, integer, model_name, output_file},
+    options::{Timeout, array_file, device_name, integer},
+    shared::{self, LibraryKind, Models, OneInstruction, Seed},
 };
 use crate::{
     Error, Result,
     arithmetic::shipped,
-    array::Container,
     base::atomic,
     device::OperandLayout,
     format::{self, Format},
@@ -99,10 +99,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
 }
 
-/// The matrices that every product has.
+/// The matrices of D = alpha A B + beta C, and the factors.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Inputs")]
-pub(super) struct Operands {
+pub(super) struct Matrices {
     /// A, m x k: FILE.npy or FILE.safetensors:NAME
     #[arg(long, value_name = "FILE", value_parser = array_file)]
     a: Option<ArrayFile>,
@@ -124,6 +124,14 @@ pub(super) struct Operands {
     /// The file of B holds n x k, as the weights of a layer do
     #[arg(long)]
     transpose_b: bool,
+}
+
+/// The matrices of a product in the formats of its instruction.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Inputs")]
+pub(super) struct Operands {
+    #[command(flatten)]
+    matrices: Matrices,
     /// Round values that the formats lack to nearest even, saturating
     #[arg(long)]
     quantise: bool,
@@ -154,18 +162,17 @@ pub(super) struct Drawn {
     /// Distribution of drawn elements
     #[arg(long, value_parser = named::<Values>(), default_value = "normal", requires = "shape")]
     dist: Values,
-    /// Seed of drawn operands
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
-    seed: u64,
+    #[command(flatten)]
+    seed: Seed,
 }
 
 /// The schedule of a product.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Schedule")]
+#[command(mut_arg("instruction", |option| option.conflicts_with("schedule")))]
 pub(super) struct ScheduleOptions {
-    /// Instruction, its TOML file, or gemm.mMnNkK.D.A.B.C
-    #[arg(long = "instr", value_name = "NAME", conflicts_with = "schedule", help_heading = "What")]
-    instruction: Option<String>,
+    #[command(flatten)]
+    instruction: OneInstruction,
     /// Schedule file, which the options below change
     #[arg(long, value_name = "FILE.toml")]
     schedule: Option<PathBuf>,
@@ -195,13 +202,13 @@ pub(super) struct ScheduleOptions {
 /// A library whose schedules are claimed.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "What")]
+#[command(mut_arg("product", |option| option.requires("library")))]
 pub(super) struct ClaimedLibrary {
     /// Any order of any shipped schedule of this library: cublaslt
     #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["instruction", "schedule"])]
     library: Option<String>,
-    /// The library's kind of product: formats and compute type
-    #[arg(long, value_name = "D.A.B.COMPUTE", requires = "library")]
-    product: Option<String>,
+    #[command(flatten)]
+    product: LibraryKind,
 }
 
 impl ClaimedLibrary {
@@ -221,9 +228,8 @@ pub(super) fn bounds_metadata(claim: &Claim) -> BTreeMap<String, String> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "What")]
 struct LibraryProduct {
-    /// Formats and compute type; .fast keeps sums of FP8 in the unit
-    #[arg(long, value_name = "D.A.B.COMPUTE")]
-    product: Option<String>,
+    #[command(flatten)]
+    product: LibraryKind,
     /// Layout of A and B: nn by rows, nt B by columns
     #[arg(long, value_parser = named::<OperandLayout>(), default_value = "nt")]
     layout: OperandLayout,
@@ -233,16 +239,39 @@ struct LibraryProduct {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "What")]
 struct SearchedModels {
-    /// Model whose arithmetics are searched (repeatable) [default: all]
-    #[arg(long = "model", value_name = "MODEL", value_parser = model_name)]
-    models: Vec<String>,
+    #[command(flatten)]
+    models: Models,
 }
 
 impl SearchedModels {
     fn names(&self) -> Vec<String> {
         match self.models.is_empty() {
             true => shipped().map(String::from).collect(),
-            false => self.models.clone(),
+            false => self.models.to_vec(),
+        }
+    }
+}
+
+impl Matrices {
+    /// True if A is a file.
+    pub(super) fn has_files(&self) -> bool {
+        self.a.is_some() || self.b.is_some()
+    }
+
+    /// The source of these matrices alone, whose values stay as they are.
+    pub(super) fn source(&self) -> OperandSource {
+        OperandSource {
+            a: self.a.clone(),
+            b: self.b.clone(),
+            c: self.c.clone(),
+            bias: None,
+            scale_a: None,
+            scale_b: None,
+            transposed: [self.transpose_a, self.transpose_b],
+            conversion: Conversion::Keep,
+            drawn: None,
+            alpha: self.alpha,
+            beta: self.beta,
         }
     }
 }
@@ -250,15 +279,15 @@ impl SearchedModels {
 impl Operands {
     /// True if A or B is a file.
     pub(super) fn has_files(&self) -> bool {
-        self.a.is_some() || self.b.is_some()
+        self.matrices.has_files()
     }
 
     /// The first given option that adds to A times B, or multiplies it.
     pub(super) fn addition(&self, additions: &Additions) -> Option<&'static str> {
         let given = [
-            ("--c", self.c.is_some()),
-            ("--alpha", self.alpha.is_some()),
-            ("--beta", self.beta.is_some()),
+            ("--c", self.matrices.c.is_some()),
+            ("--alpha", self.matrices.alpha.is_some()),
+            ("--beta", self.matrices.beta.is_some()),
             ("--bias", additions.bias.is_some()),
             ("--scale-a", additions.scale_a.is_some()),
             ("--scale-b", additions.scale_b.is_some()),
@@ -268,18 +297,14 @@ impl Operands {
 
     pub(super) fn source(&self, additions: Option<&Additions>, drawn: Option<&Drawn>) -> OperandSource {
         let addition = |own: fn(&Additions) -> &Option<ArrayFile>| additions.and_then(|all| own(all).clone());
+        let drawn = drawn.and_then(|own| Some(DrawnOperands { shape: own.shape?, values: own.dist, seed: *own.seed }));
         OperandSource {
-            a: self.a.clone(),
-            b: self.b.clone(),
-            c: self.c.clone(),
             bias: addition(|all| &all.bias),
             scale_a: addition(|all| &all.scale_a),
             scale_b: addition(|all| &all.scale_b),
-            transposed: [self.transpose_a, self.transpose_b],
             conversion: if self.quantise { Conversion::Quantise } else { Conversion::Exact },
-            drawn: drawn.and_then(|own| Some(DrawnOperands { shape: own.shape?, values: own.dist, seed: own.seed })),
-            alpha: self.alpha,
-            beta: self.beta,
+            drawn,
+            ..self.matrices.source()
         }
     }
 }
@@ -287,12 +312,12 @@ impl Operands {
 impl Drawn {
     /// The seed.
     pub(super) fn seed(&self) -> u64 {
-        self.seed
+        *self.seed
     }
 
     /// The seed, where something is drawn.
     pub(super) fn used_seed(&self) -> Option<u64> {
-        self.shape.map(|_| self.seed)
+        self.shape.map(|_| *self.seed)
     }
 }
 
@@ -317,15 +342,15 @@ impl ScheduleOptions {
             ("--granule", self.granule.is_some()),
             ("--join", self.join.is_some()),
             ("--promote", self.promote.is_some()),
-            ("--alpha", operands.alpha.is_some()),
-            ("--beta", operands.beta.is_some()),
+            ("--alpha", operands.matrices.alpha.is_some()),
+            ("--beta", operands.matrices.beta.is_some()),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
     /// The schedule that the options describe, with these factors; `None` without instruction and file.
     pub(super) fn schedule(&self, operands: &Operands) -> Result<Option<Schedule>> {
-        let mut schedule = match (&self.schedule, &self.instruction) {
+        let mut schedule = match (&self.schedule, &*self.instruction) {
             (Some(path), _) => Schedule::read(path)?,
             (None, Some(name)) => Schedule::new(product::instruction(name)?)?,
             (None, None) => match self.change(operands) {
@@ -343,16 +368,12 @@ impl ScheduleOptions {
         schedule.split.granule = self.granule.unwrap_or(schedule.split.granule);
         schedule.split.join = self.join.unwrap_or(schedule.split.join);
         schedule.promote = self.promote.or(schedule.promote);
-        schedule.alpha = operands.alpha.unwrap_or(schedule.alpha);
-        schedule.beta = operands.beta.unwrap_or(schedule.beta);
+        schedule.alpha = operands.matrices.alpha.unwrap_or(schedule.alpha);
+        schedule.beta = operands.matrices.beta.unwrap_or(schedule.beta);
         schedule.output.format = self.output()?.unwrap_or(schedule.output.format);
         schedule.check().map_err(Error::request)?;
         Ok(Some(schedule))
     }
-}
-
-pub(super) fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
-    Ok(ArrayFile::parse(text))
 }
 
 /// Parses m, n and k.
@@ -361,15 +382,6 @@ pub(super) fn shape(text: &str) -> std::result::Result<(usize, usize, usize), St
     match numbers.as_deref() {
         Some([m, n, k]) => checked_shape((*m, *n, *k)).map(|()| (*m, *n, *k)),
         _ => Err("expected M,N,K, such as 64,64,4096".into()),
-    }
-}
-
-/// Parses the path of a file that holds several arrays.
-fn safetensors(text: &str) -> std::result::Result<PathBuf, String> {
-    let path = output_file(text)?;
-    match Container::of(&path) {
-        Ok(Container::Safetensors) => Ok(path),
-        _ => Err("it holds several arrays; name a .safetensors file".into()),
     }
 }
 

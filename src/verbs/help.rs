@@ -1,6 +1,10 @@
 //! Shape of the help: one sentence, examples that parse, one line for each option.
 
-use std::path::Path;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 use clap::Command;
 
@@ -109,4 +113,78 @@ fn an_example_of_the_help_is_a_command_line() {
         };
         examples.filter_map(parse).collect()
     });
+}
+
+/// Parameters that a source file names in messages, such as `‹cases›`.
+fn parameters(text: &str) -> impl Iterator<Item = &str> {
+    text.split('‹')
+        .skip(1)
+        .filter_map(|part| part.split_once('›'))
+        .map(|(named, _)| named.split('=').next().unwrap_or(named))
+}
+
+#[test]
+fn a_parameter_that_a_message_names_is_an_option_of_a_verb() {
+    let options: BTreeSet<String> = verbs()
+        .iter()
+        .flat_map(|(_, verb)| {
+            verb.get_arguments().filter_map(clap::Arg::get_long).map(|long| long.replace('-', "_")).collect::<Vec<_>>()
+        })
+        .collect();
+    let mut named = BTreeSet::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => named.extend(parameters(&fs::read_to_string(path).unwrap_or_default()).map(String::from)),
+            }
+        }
+    }
+    named.retain(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !name.is_empty());
+    assert!(named.len() > 40 && named.is_subset(&options), "{:?} are no options", named.difference(&options));
+}
+
+/// Options whose text differs between verbs, and why.
+const HOMONYMS: &[(&str, &str)] = &[
+    ("a", "a matrix of a file; in explain the values of one row"),
+    ("all", "every instruction; every experiment"),
+    ("b", "a matrix of a file; in explain the values of one column"),
+    ("c", "a matrix of a file; in explain one value"),
+    ("cases", "cases of an instruction; dot-product-adds of a bound; inputs of a scalar operation"),
+    ("device", "one device, several, or DEVICE/INSTRUCTION; in gemm library a library"),
+    ("dist", "distributions by name or with numbers, of one draw or of several"),
+    ("fmt", "the operands of mma instructions; in calc and probe scalar of single operations"),
+    ("folder", "one file for each instruction or for each experiment"),
+    ("from", "codes of a file; in convert also of values"),
+    ("instr", "one instruction or several, of a device, a model, a product or a file of parts"),
+    ("layout", "quantised tensors as they are or will be; in gemm library the order of A and B"),
+    ("model", "the model of a claim, the one to compare with, or several to search"),
+    ("op", "operations of a probe, of calc, and of scalar instructions"),
+    ("out", "a result; in report a document"),
+    ("per", "quantise compares several ways to share a scale"),
+    ("samples", "samples of a probe; in experiment also chains and products"),
+    ("scale-a", "scales of a file; in explain values"),
+    ("scale-b", "scales of a file; in explain values"),
+    ("scale-rule", "quantise compares several rules"),
+    ("shape", "the shape of one drawn product; emulate draws several"),
+    ("to", "quantise compares several formats; calc converts single values"),
+];
+
+#[test]
+fn an_option_of_one_name_has_one_text() {
+    let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (_, verb) in verbs() {
+        for option in verb.get_arguments() {
+            let (Some(name), Some(help)) = (option.get_long(), option.get_help()) else { continue };
+            // A verb may have a default of its own.
+            let help = help.to_string();
+            texts.entry(name.into()).or_default().insert(help.split(" [default").next().unwrap_or(&help).into());
+        }
+    }
+    let several: BTreeMap<&String, &BTreeSet<String>> = texts.iter().filter(|(_, texts)| texts.len() > 1).collect();
+    let listed: BTreeSet<&str> = HOMONYMS.iter().map(|(name, _)| *name).collect();
+    let found: BTreeSet<&str> = several.keys().map(|name| name.as_str()).collect();
+    assert_eq!(found, listed, "declare the option in common/shared.rs, or list its meanings: {several:#?}");
 }

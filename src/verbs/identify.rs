@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::{
     Bar, Common, OutputDestination, Progress, Verb,
-    options::{cases, integer, output_file},
+    options::{integer, output_file},
     select::Selection,
+    shared::{AnyNan, Cases, with_default},
 };
 use crate::{
     Error, Result,
@@ -19,7 +20,6 @@ use crate::{
     isa::Instruction,
     report::{Report, Table, Verdict},
     trace::Trace,
-    verify::MOST_CASES,
 };
 
 const HELP: &str = "\
@@ -35,6 +35,7 @@ More: docs/identify.md";
 /// Finds the arithmetic of an instruction from its answers; writes a model file.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
+#[command(mut_arg("cases", |option| with_default(option, "a minute")))]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
@@ -44,14 +45,12 @@ pub(super) struct Arguments {
     /// Only compare with the known arithmetics, by a test kit
     #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out"], help_heading = "What")]
     quick: bool,
-    /// Count all NaN codes as equal
-    #[arg(long, help_heading = "What")]
-    any_nan: bool,
+    #[command(flatten)]
+    any_nan: AnyNan,
     #[command(flatten)]
     common: Common,
-    /// Held-out cases [default: 1e10 on a GPU, else 1e7; at most one minute]
-    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), help_heading = "Inputs")]
-    cases: Option<u64>,
+    #[command(flatten)]
+    cases: Cases,
     /// Write the rule to this model file
     #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Output")]
     model_out: Option<PathBuf>,
@@ -73,14 +72,14 @@ impl Verb for Arguments {
 /// be written.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.common.destination);
-    report.seed = Some(arguments.common.seed);
+    report.seed = Some(*arguments.common.seed);
     if arguments.quick {
         return fingerprints(arguments, &progress, report);
     }
     let mut study = Study::default();
     let (name, outcome) = match arguments.common.device.as_ref().and_then(DeviceName::trace) {
         Some(file) => {
-            report.notes.extend(Nans::from(arguments.any_nan).note_on_device());
+            report.notes.extend(Nans::from(*arguments.any_nan).note_on_device());
             (format!("the recording {file}"), recorded(arguments, file, &mut study))
         }
         None => {
@@ -111,7 +110,7 @@ fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
             atomic::write(path, text.as_bytes()).map_err(|error| error.within("--model-out"))?;
             report.notes.push(format!("The model file is {}.", path.display()));
         }
-        None => report.notes.push(format!("The model file (--model-out writes it):\n{text}")),
+        None => report.notes.push(format!("The model file (‹model_out› writes it):\n{text}")),
     }
     Ok(())
 }
@@ -121,16 +120,16 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
     let named = arguments.common.device.as_ref();
     let wanted = "--quick needs a device that computes; without it the recording is searched";
     named.map_or(Ok(()), |name| name.computes(wanted))?;
-    let open = (arguments.common.timeout.duration(), arguments.any_nan);
+    let open = (arguments.common.timeout.duration(), *arguments.any_nan);
     let chosen = arguments.selection.opened(named, open, &mut report.notes)?;
-    report.notes.extend(Nans::from(arguments.any_nan).note_on_device());
+    report.notes.extend(Nans::from(*arguments.any_nan).note_on_device());
     Ok(chosen)
 }
 
 /// Finds the known arithmetic of each instruction.
 fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
     let (mut device, instructions) = chosen(arguments, report)?;
-    let kept = (arguments.common.seed, arguments.any_nan.into());
+    let kept = (*arguments.common.seed, (*arguments.any_nan).into());
     let (found, outcome) =
         arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, found| {
             quick_all(device, &instructions, kept, found)
@@ -152,7 +151,7 @@ fn recorded(arguments: &Arguments, file: &str, study: &mut Study) -> Result<()> 
         return Err(Error::request("a recording cannot be asked new inputs; leave out --budget and --cases"));
     }
     let trace = Trace::read(Path::new(file))?;
-    let finding = study_recording(trace, file.into(), !arguments.from_nothing, arguments.any_nan.into())?;
+    let finding = study_recording(trace, file.into(), !arguments.from_nothing, (*arguments.any_nan).into())?;
     let outcome = finding.stopped.clone().map_or(Ok(()), Err);
     study.findings.push(finding);
     outcome
@@ -167,10 +166,10 @@ fn asked(
 ) -> Result<()> {
     let notes = &arguments.common.destination.annotations;
     let request = Request {
-        seed: arguments.common.seed,
+        seed: *arguments.common.seed,
         catalogue: !arguments.from_nothing,
-        nans: arguments.any_nan.into(),
-        limits: Limits::of(device, arguments.budget, arguments.cases),
+        nans: (*arguments.any_nan).into(),
+        limits: Limits::of(device, arguments.budget, *arguments.cases),
         // From --note date=2026-11-21, so that no result depends on the clock.
         date: notes.iter().find(|(key, _)| key == "date").map(|(_, date)| date.clone()),
         skip_lacking: arguments.selection.all,

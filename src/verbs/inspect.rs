@@ -4,15 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputDestination, Progress, Verb, progress::Bar};
+use super::{
+    OutputDestination, Progress, Verb,
+    progress::Bar,
+    shared::{CodeFormat, Include, with_default},
+};
 use crate::{
-    Error, Result,
-    base::nearest::nearest,
+    Result,
     checkpoint::{Checkpoint, CheckpointTensor, Layout},
     format,
     inspect::{compared, inspected},
-    isa::pattern,
     report::Report,
+    tensor::TensorChoice,
 };
 
 const HELP: &str = "Examples:
@@ -27,6 +30,7 @@ More: docs/inspect.md";
 /// Lists the layouts, formats and conventions of a checkpoint, or compares two.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
+#[command(mut_arg("include", |option| with_default(option, "all")))]
 pub(super) struct Arguments {
     /// Checkpoint: .safetensors, .gguf or .npy, a folder, or an index (.json)
     #[arg(value_name = "FILE")]
@@ -37,12 +41,10 @@ pub(super) struct Arguments {
     /// Layout of quantised tensors: a name, or a file of your own
     #[arg(long, value_name = "NAME|FILE.toml")]
     layout: Option<String>,
-    /// Format of codes that a file does not name (.npy of ml_dtypes)
-    #[arg(long, value_name = "FORMAT")]
-    from: Option<String>,
-    /// Names of tensors, * for any text [default: all]
-    #[arg(long, value_name = "PATTERN")]
-    include: Vec<String>,
+    #[command(flatten)]
+    from: CodeFormat,
+    #[command(flatten)]
+    include: Include,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -60,7 +62,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let open = |path: &PathBuf| Checkpoint::open(path, layout.as_ref(), from);
     let first = open(&arguments.file)?;
     let second = arguments.other.as_ref().map(open).transpose()?;
-    let chosen = chosen(&first, &arguments.include)?;
+    let choice = TensorChoice { include: arguments.include.to_vec(), exclude: Vec::new() };
+    choice.check(|| first.tensors.iter().map(|tensor| tensor.name.as_str()))?;
+    let chosen: Vec<&CheckpointTensor> = first.tensors.iter().filter(|tensor| choice.wants(&tensor.name)).collect();
     let progress = Progress::new(&arguments.destination);
     let total = chosen.iter().map(|tensor| tensor.len() as u64).sum();
     let bar = Bar::new(&progress, "values", total, 0, 1);
@@ -87,22 +91,4 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     report.notes.extend(first.notes().iter().chain(second.iter().flat_map(|own| own.notes())).cloned());
     outcome
-}
-
-/// The tensors whose names match a pattern; without patterns, all.
-fn chosen<'a>(checkpoint: &'a Checkpoint, include: &[String]) -> Result<Vec<&'a CheckpointTensor>> {
-    let names = || checkpoint.tensors.iter().map(|tensor| tensor.name.as_str());
-    for own in include {
-        if let Some(defect) = pattern::defect(own) {
-            return Err(Error::request(format!("--include '{own}': {defect}")));
-        }
-        if !names().any(|name| pattern::matches(own, name)) {
-            let near = nearest(own, names(), 3).join(", ");
-            return Err(Error::request(format!("--include '{own}': no tensor has such a name; the nearest: {near}")));
-        }
-    }
-    let wanted = |tensor: &&CheckpointTensor| {
-        include.is_empty() || include.iter().any(|own| pattern::matches(own, &tensor.name))
-    };
-    Ok(checkpoint.tensors.iter().filter(wanted).collect())
 }

@@ -4,9 +4,10 @@ use clap::Args;
 
 use super::{
     Verb,
-    options::{OutputDestination, Timeout, device_name},
+    options::{OutputDestination, Timeout},
+    shared::OneDevice,
 };
-use crate::{Result, catalogue, device::DeviceName, report::Report};
+use crate::{Result, catalogue, report::Report};
 
 const HELP: &str = "\
 Examples:
@@ -22,9 +23,8 @@ pub(super) struct Arguments {
     /// Part of the name or of the vendor's spelling, in any letter case
     #[arg(value_name = "PATTERN")]
     pub pattern: Option<String>,
-    /// Device whose instructions are listed, with their execution
-    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    pub device: Option<DeviceName>,
+    #[command(flatten)]
+    pub(crate) device: OneDevice,
     #[command(flatten)]
     pub timeout: Timeout,
     /// Output flags.

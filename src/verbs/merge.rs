@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputDestination, Verb, options::model_name};
+use super::{OutputDestination, Verb, shared::ComparedModel};
 use crate::{
     Result,
     device::Identity,
@@ -27,9 +27,8 @@ pub(super) struct Arguments {
     /// TOML file of the parts' own instruction (docs/exec.md; repeatable)
     #[arg(long = "instr", value_name = "FILE", help_heading = "What")]
     instructions: Vec<String>,
-    /// Model of the run, for mismatches step by step [default: the shipped one]
-    #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
-    model: Option<String>,
+    #[command(flatten)]
+    model: ComparedModel,
     /// Parts of `tcnum verify --shard I/N`: reports (JSON) or checkpoints
     #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
     files: Vec<PathBuf>,

@@ -55,7 +55,7 @@ use common::{
     drawings, files, gates, named,
     options::{self, MAX_TIMEOUT, integer},
     progress::{self, Bar, Progress},
-    rounding, select,
+    rounding, select, shared, spelling,
     verb::Verb,
 };
 
@@ -191,11 +191,17 @@ pub fn status(words: Vec<OsString>) -> u8 {
 
 /// Runs a command line, the program's name first, and returns its report instead of printing it.
 ///
+/// Messages name parameters, which [`crate::spelled`] spells. Files have them as options.
 /// `--out`, `--also`, `--junit` and `--sarif` write their files. The error ended the work early; the report then covers the work before it.
 ///
 /// # Errors
 /// Words that are no command line; the errors of the command.
 pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
+    let outcome = unprinted(words).map(|(report, failure)| (report, failure.map(spelling::for_program)));
+    outcome.map_err(spelling::for_program)
+}
+
+fn unprinted(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
     let mut command = command();
     let (matches, cli) = parsed(&mut command, words).map_err(|said| {
         let text = said.render().to_string();
@@ -208,11 +214,12 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
     };
     begin(cli.time_limit);
     let (report, failure) = complete(&cli.request, matches.subcommand_name().unwrap_or_default())?;
+    let shown = report.clone().reworded(spelling::options);
     let written = match destination.out {
-        Some(_) => destination.write(&report),
-        None => destination.write_also(&report),
+        Some(_) => destination.write(&shown),
+        None => destination.write_also(&shown),
     };
-    write_checks(cli.request.verb(), &report, failure.as_ref()).and(written)?;
+    write_checks(cli.request.verb(), &shown, failure.as_ref()).and(written)?;
     Ok((report, failure))
 }
 
@@ -250,7 +257,7 @@ fn say(said: &clap::Error) -> u8 {
 /// Says on standard error what went wrong with a part of the work, whose rest goes on.
 fn warn(error: &Error) {
     // A closed standard error cannot be reported anywhere.
-    let _ = writeln!(std::io::stderr(), "warning: {error}");
+    let _ = writeln!(std::io::stderr(), "warning: {}", spelling::options(&error.to_string()));
 }
 
 /// Says what went wrong on standard error.
@@ -260,7 +267,7 @@ fn fail(error: &Error) -> u8 {
 
 fn fail_with(word: &str, error: &Error) -> u8 {
     // A closed standard error cannot be reported anywhere.
-    let _ = writeln!(std::io::stderr(), "{word}: {error}");
+    let _ = writeln!(std::io::stderr(), "{word}: {}", spelling::options(&error.to_string()));
     error.exit_status()
 }
 
@@ -314,13 +321,15 @@ fn destination(verb: &dyn Verb) -> Option<OutputDestination> {
 
 /// Writes the files of checks that a verb was asked for.
 fn write_checks(verb: &dyn Verb, report: &Report, failure: Option<&Error>) -> Result<()> {
-    verb.gates().map_or(Ok(()), |(gates, source)| gates.write(report, failure, source.as_deref()))
+    let failure = failure.cloned().map(spelling::for_command_line);
+    verb.gates().map_or(Ok(()), |(gates, source)| gates.write(report, failure.as_ref(), source.as_deref()))
 }
 
 /// Does what a command line asks for and delivers its result; the exit status.
 fn run(request: &Request, name: &str) -> Result<u8> {
     let verb = request.verb();
     let (report, failure) = complete(request, name)?;
+    let report = report.reworded(spelling::options);
     let whole = failure.is_none() && report.interrupted.is_none();
     // A destination that fails keeps no other destination from its part of the result.
     let checked = write_checks(verb, &report, failure.as_ref());

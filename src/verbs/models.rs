@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{OutputDestination, Verb, options::model_name};
+use super::{OutputDestination, Verb, options::model_name, shared::Instructions};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model, Program, shipped},
@@ -24,13 +24,13 @@ More: models/README.md";
 /// Lists the models of arithmetic, or prints the rules of one of them.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
+#[command(mut_arg("instructions", |option| option.requires("model")))]
 pub(super) struct Arguments {
     /// Model: its name, a GPU (H100), a target (sm_90) or a model file
     #[arg(value_name = "MODEL", value_parser = model_name)]
     pub model: Option<String>,
-    /// Instruction whose operations are printed: a name or file; repeatable
-    #[arg(long = "instr", value_name = "NAME", requires = "model")]
-    pub instructions: Vec<String>,
+    #[command(flatten)]
+    pub(crate) instructions: Instructions,
     /// Explain the keys of model files
     #[arg(long, conflicts_with = "model")]
     pub keys: bool,

@@ -4,8 +4,9 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
-    options::{cases, integer, model_name, recording_file},
+    options::recording_file,
     select::Selection,
+    shared::{ArithmeticModel, Cases, SeedIfGiven, with_default},
 };
 use crate::{
     Error, Result,
@@ -14,7 +15,6 @@ use crate::{
     power,
     report::Report,
     rule::{self, RefutingData},
-    verify::MOST_CASES,
 };
 
 /// Cases where no number is given.
@@ -31,21 +31,20 @@ More: docs/power.md";
 /// Finds the one-step changes of a model that recordings, or N cases, refute.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
+#[command(mut_arg("cases", |option| with_default(option, "1e6").conflicts_with("files")))]
+#[command(mut_arg("seed", |option| option.conflicts_with("files")))]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Model, by name or file
-    #[arg(long, value_name = "MODEL", value_parser = model_name, default_value = "hopper", help_heading = "What")]
-    model: String,
+    #[command(flatten)]
+    model: ArithmeticModel,
     /// Recordings that decide, in place of drawn cases
     #[arg(value_name = "TRACE", conflicts_with_all = ["instructions", "formats", "all"], help_heading = "Inputs")]
     files: Vec<String>,
-    /// Cases drawn for each instruction, in whole tiles [default: 1e6]
-    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "files", help_heading = "Inputs")]
-    cases: Option<u64>,
-    /// Seed of the drawn cases [default: 0]
-    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), conflicts_with = "files", help_heading = "Inputs")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    cases: Cases,
+    #[command(flatten)]
+    seed: SeedIfGiven,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -81,7 +80,7 @@ fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<RefutingDat
     if arguments.selection.is_empty() {
         return Err(Error::request("no data are named; give recordings, or instructions with --instr, --fmt or --all"));
     }
-    let model = DeviceName::Model(arguments.model.clone());
+    let model = DeviceName::Model(arguments.model.to_string());
     let (seed, cases) = (arguments.seed.unwrap_or(0), arguments.cases.unwrap_or(DEFAULT_CASES));
     let chosen = arguments.selection.instructions(&[], Some(&model))?;
     Ok(chosen.iter().map(|instruction| RefutingData::stream(instruction, seed, cases)).collect())

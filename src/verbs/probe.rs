@@ -9,8 +9,8 @@ use super::{
     Common, OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
     named::named,
-    options::{integer, model_name},
     select::{self, Selection},
+    shared::{self, Available, ComparedModel, Inits, MaxMismatches, Samples},
 };
 use crate::{
     Result, device,
@@ -41,24 +41,19 @@ pub(super) struct Arguments {
     /// Operation (repeatable) [default: all]
     #[arg(long = "op", value_parser = named::<Op>(), value_name = "OP", help_heading = "What")]
     ops: Vec<Op>,
-    /// Model to compare with [default: the generation's]
-    #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
-    model: Option<String>,
-    /// Leave out instructions that the device lacks
-    #[arg(long, requires = "all", help_heading = "What")]
-    available: bool,
-    /// References see operands after or before rounding [default: both]
-    #[arg(long = "init", value_parser = named::<Init>(), value_name = "INIT", help_heading = "Inputs")]
-    inits: Vec<Init>,
+    #[command(flatten)]
+    model: ComparedModel,
+    #[command(flatten)]
+    available: Available,
+    #[command(flatten)]
+    inits: Inits,
     /// Distribution of the operands (repeatable) [default: normal]
     #[arg(long = "dist", value_parser = named::<Distribution>(), value_name = "DISTRIBUTION", help_heading = "Inputs")]
     distributions: Vec<Distribution>,
-    /// Samples of each probe [default: 10000; of a program, a minute's]
-    #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES), help_heading = "Inputs")]
-    samples: Option<u64>,
-    /// Causes of mismatches to list for each probe
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX), help_heading = "Output")]
-    max_mismatches: usize,
+    #[command(flatten)]
+    samples: Samples,
+    #[command(flatten)]
+    max_mismatches: MaxMismatches,
     /// Show a row for each instruction and operation
     #[arg(long, help_heading = "Output")]
     summary: bool,
@@ -106,13 +101,13 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 }
 
 fn matrix(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    report.seed = Some(arguments.common.seed);
+    report.seed = Some(*arguments.common.seed);
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
     let (name, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);
-    if arguments.available {
+    if *arguments.available {
         select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
     } else {
         // Refused before any work.
@@ -126,10 +121,10 @@ fn matrix(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ops: given_or(&arguments.ops, &Op::ALL),
         distributions: given_or(&arguments.distributions, &[Distribution::Normal]),
         inits: given_or(&arguments.inits, &[Init::Low, Init::Fp32]),
-        seed: arguments.common.seed,
-        samples: arguments.samples,
-        max_mismatches: arguments.max_mismatches,
-        available: arguments.available,
+        seed: *arguments.common.seed,
+        samples: *arguments.samples,
+        max_mismatches: *arguments.max_mismatches,
+        available: *arguments.available,
     };
     let progress = Progress::new(&arguments.common.destination);
     let mut found = Probed::default();

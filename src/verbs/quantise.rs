@@ -10,6 +10,7 @@ use super::{
     options::integer,
     progress::Bar,
     rounding,
+    shared::{CodeFormat, Exclude, Include, Round, Seed, with_default},
 };
 use crate::{
     Error, Result,
@@ -31,6 +32,7 @@ More: docs/quantise.md";
 /// Measures quantisation errors of tensors by format, scale rule and granularity.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
+#[command(mut_arg("include", |option| with_default(option, "weights")))]
 pub(super) struct Arguments {
     /// Formats and block formats
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', required = true)]
@@ -44,24 +46,19 @@ pub(super) struct Arguments {
     /// Axis of rows and blocks: from 0, or from -1 backwards [default: -1]
     #[arg(long, value_name = "N", value_parser = integer(-64i64..=63))]
     axis: Option<i64>,
-    /// Rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic)
-    #[arg(long, value_name = "MODE", default_value = "RNE")]
-    round: String,
+    #[command(flatten)]
+    round: Round,
     /// Tensors: .safetensors, .gguf, .npy, folders, or an index (.json)
     #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
     files: Vec<PathBuf>,
-    /// Format of codes that a file does not name (.npy of ml_dtypes)
-    #[arg(long, value_name = "FORMAT", help_heading = "Inputs")]
-    from: Option<String>,
-    /// Seed of the random bits of SR
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
-    seed: u64,
-    /// Names of tensors, * for any text [default: weights]
-    #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
-    include: Vec<String>,
-    /// Names of tensors to leave out
-    #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
-    exclude: Vec<String>,
+    #[command(flatten)]
+    from: CodeFormat,
+    #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
+    include: Include,
+    #[command(flatten)]
+    exclude: Exclude,
     /// Activations X, one or by layer: report the error of the products too
     #[arg(long, value_name = "FILE", help_heading = "Inputs")]
     activations: Option<PathBuf>,
@@ -89,7 +86,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
     let rounding = rounding::of_elements(&arguments.round)?;
     let from = arguments.from.as_deref().map(format::resolve).transpose()?;
-    let choice = TensorChoice { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
+    let choice = TensorChoice { include: arguments.include.to_vec(), exclude: arguments.exclude.to_vec() };
     let mut files = Vec::new();
     for path in &arguments.files {
         let decoded = Checkpoint::open(path, None, from)?.decoded(&|name| choice.wants(name))?;
@@ -114,7 +111,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         targets: &targets,
         axis: arguments.axis,
         rounding,
-        seed: arguments.seed,
+        seed: *arguments.seed,
         activations: activations.as_ref(),
     };
     how.check(chosen.iter().map(|(_, array)| *array))?;
@@ -140,7 +137,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     let outcome = chosen.into_iter().try_for_each(&mut one);
     drop(progress);
-    report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(arguments.seed);
+    report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(*arguments.seed);
     report.notes.extend(convolutions);
     if found.counted.0 > 0 {
         let (answer, tables) = found.results(&how);

@@ -9,6 +9,7 @@ use super::{
     named::named,
     options::integer,
     select::{self, Selection},
+    shared::Available,
 };
 use crate::{
     Error, Result,
@@ -36,9 +37,8 @@ More: docs/recordings.md";
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Leave out instructions that the device lacks (with --all)
-    #[arg(long, requires = "all", help_heading = "What")]
-    available: bool,
+    #[command(flatten)]
+    available: Available,
     #[command(flatten)]
     common: Common,
     /// Tiles, corners first [default: all corners and about 32 KiB more]
@@ -94,8 +94,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
     }
     let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
-    report.seed = Some(arguments.common.seed);
-    if arguments.available {
+    report.seed = Some(*arguments.common.seed);
+    if *arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
     check(arguments, &instructions, device.as_mut())?;
@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let outcome = record::record_all(
         device.as_mut(),
         &recordings,
-        arguments.available,
+        *arguments.available,
         (&mut rows, &mut report.notes),
         &mut |stage| progress.at(stage),
     );
@@ -123,7 +123,7 @@ fn check(arguments: &Arguments, instructions: &[Instruction], device: &mut dyn D
     let name = arguments.common.device.as_ref().map(DeviceName::to_string);
     let used: Vec<&OsStr> = name.iter().map(OsStr::new).collect();
     for instruction in instructions {
-        if !arguments.available {
+        if !*arguments.available {
             device.has(instruction)?;
         }
         if arguments.folder.is_some() {
@@ -150,7 +150,7 @@ fn recording(arguments: &Arguments, instruction: &Instruction) -> Recording {
     };
     Recording {
         tiles,
-        seed: common.seed,
+        seed: *common.seed,
         file,
         named: common.destination.out.is_some(),
         source: invocation(),

@@ -6,12 +6,12 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
-    options::{device_name, is_folder, output_path},
+    options::{is_folder, output_path},
+    shared::{Devices, Quiet},
 };
 use crate::{
     Error, Result,
     base::interrupt,
-    device::DeviceName,
     document::{self, Form, Measured, Preset, Results},
     report::{self, Report},
     tables,
@@ -37,15 +37,13 @@ pub(super) struct Arguments {
     /// Commands that run on each device: quick takes seconds, full minutes
     #[arg(long, value_name = "PRESET", default_value = "quick", requires = "devices", value_parser = Preset::parse, help_heading = "What")]
     preset: Preset,
-    /// Device that commands run on; repeat it for several
-    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    devices: Vec<DeviceName>,
+    #[command(flatten)]
+    devices: Devices,
     /// Document: FILE.html, FILE.md, or FOLDER/ for a LaTeX project
     #[arg(long, value_name = "FILE", value_parser = output_path, required = true, help_heading = "Output")]
     out: PathBuf,
-    /// Show no progress on standard error
-    #[arg(short, long, help_heading = "Output")]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 impl Verb for Arguments {
@@ -63,7 +61,7 @@ pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
         true => Form::paper(&arguments.out)?,
         false => Form::of(&arguments.out, is_folder(&arguments.out))?,
     };
-    let progress = Progress::quiet_if(arguments.quiet);
+    let progress = Progress::quiet_if(*arguments.quiet);
     let declared = tables::declared();
     let preset = if arguments.paper { Preset::paper() } else { arguments.preset.clone() };
     let commands = preset.of(&arguments.devices);

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
-    drawings::figure_file,
-    options::{Timeout, device_name, output_file},
+    options::{Timeout, output_file},
     select::{self, Selection},
+    shared::{Available, OneDevice, Plot},
 };
 use crate::{
     Error, Result,
@@ -36,12 +36,10 @@ More: docs/tree.md";
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// With --all, skip instructions that the device lacks or cannot order
-    #[arg(long, requires = "all", help_heading = "What")]
-    available: bool,
-    /// Device: cuda:N, cpu, a model or GPU, model:FILE, exec:'PROGRAM ARGS'
-    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    device: Option<DeviceName>,
+    #[command(flatten)]
+    available: Available,
+    #[command(flatten)]
+    device: OneDevice,
     #[command(flatten)]
     timeout: Timeout,
     /// Element of D to ask, counted from 0 [default for products: 0,0]
@@ -50,9 +48,8 @@ pub(super) struct Arguments {
     /// Write the tree of one instruction for Graphviz
     #[arg(long, value_name = "FILE.dot", value_parser = output_file, help_heading = "Output")]
     dot: Option<PathBuf>,
-    /// Draw the tree of one instruction: FILE.svg, FILE.pdf or FILE.png
-    #[arg(long, value_name = "FILE", value_parser = figure_file, help_heading = "Output")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    plot: Plot,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -83,7 +80,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return Err(Error::request(format!("--dot and --plot draw one tree; {count} instructions are chosen")));
     }
     let mut device = device::open(Some(&name), arguments.timeout.duration())?;
-    if arguments.available {
+    if *arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
         instructions.retain(|i| !i.d.is_integer());
     }
@@ -91,7 +88,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut step = |i: &Instruction| progress.step(&format!("finding the order of {i}"));
     let mut all = DeviceOrders::default();
     let outcome =
-        tree::find_all(device.as_mut(), &instructions, arguments.element, arguments.available, &mut step, &mut all);
+        tree::find_all(device.as_mut(), &instructions, arguments.element, *arguments.available, &mut step, &mut all);
     let name = chip(device.identity());
     report.device = Some(device.identity().clone());
     table::report(&all, &name, report);
@@ -123,7 +120,7 @@ fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, DeviceName)> {
     let mut selection = arguments.selection.clone();
     let (products, others) = selection.instructions.drain(..).partition(|name| isa::gemm(name).is_some());
     let products: Vec<String> = products;
-    selection.instructions = others;
+    *selection.instructions = others;
     let only = !products.is_empty() && selection.instructions.is_empty() && selection.formats.is_empty();
     let default: &[&str] = if only { &[] } else { &["bf16"] };
     let name = selection.device(default, arguments.device.as_ref());

@@ -10,8 +10,9 @@ use super::{
     files,
     gates::Gates,
     invocation,
-    options::{Timeout, cases, device_name, file_or_folder, integer, model_name, output_file, recording_file, shard},
+    options::{Timeout, file_or_folder, integer, output_file, recording_file, shard},
     select::{self, Selection},
+    shared::{AnyNan, Available, Cases, ComparedModel, Devices, SeedIfGiven, with_default},
 };
 use crate::{
     Error, Result,
@@ -22,7 +23,7 @@ use crate::{
     report::Report,
     trace::TraceKind,
     verify::{
-        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, MOST_CASES, campaign,
+        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, campaign,
         recordings::{self, RecordingsRequest, VerifiedRecordings},
         tables,
     },
@@ -43,38 +44,34 @@ More: docs/verification.md";
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
+#[command(mut_arg("cases", |option| with_default(option, "1e6").conflicts_with("exhaustive")))]
+#[command(mut_arg("seed", |option| option.conflicts_with("exhaustive")))]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Model, by name or TOML file; for recordings also another device
-    #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
-    model: Option<String>,
-    /// Count any NaN code as equal to any other
-    #[arg(long, help_heading = "What")]
-    any_nan: bool,
-    /// Leave out instructions that cannot be compared (with --all)
-    #[arg(long, requires = "all", help_heading = "What")]
-    available: bool,
-    /// Device (hopper, cuda:0, exec:PROGRAM, trace:FILE); several share work
-    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    devices: Vec<DeviceName>,
+    #[command(flatten)]
+    model: ComparedModel,
+    #[command(flatten)]
+    any_nan: AnyNan,
+    #[command(flatten)]
+    available: Available,
+    #[command(flatten)]
+    devices: Devices,
     #[command(flatten)]
     timeout: Timeout,
     /// Recordings to compare with the model; with --device, to execute again
     #[arg(value_name = "FILE|FOLDER", help_heading = "Inputs")]
     files: Vec<String>,
-    /// Results to compare for each instruction, such as 1e12 [default: 1e6]
-    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "exhaustive", help_heading = "Inputs")]
-    cases: Option<u64>,
+    #[command(flatten)]
+    cases: Cases,
     /// All operands of an operation: multiply takes all pairs of codes
     #[arg(long, value_name = "OPERATION", help_heading = "Inputs")]
     exhaustive: Option<Exhaustive>,
     /// Position along k of exhaustive multiplications
     #[arg(long, value_name = "K", default_value_t = 0, requires = "exhaustive", help_heading = "Inputs")]
     position: usize,
-    /// Seed of the random operands [default: 0]
-    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), conflicts_with = "exhaustive", help_heading = "Inputs")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    seed: SeedIfGiven,
     /// Part I of N of the run; `tcnum merge` merges the parts
     #[arg(long, value_name = "I/N", value_parser = shard, help_heading = "Inputs")]
     shard: Option<(u64, u64)>,
@@ -90,7 +87,7 @@ pub(super) struct Arguments {
     drawings: Drawings,
     #[command(flatten)]
     destination: OutputDestination,
-    /// Causes of mismatches to list for each instruction or recording (0: none)
+    /// Causes of mismatches to list for each result
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = integer(0..=1_000_000u64), help_heading = "Limits")]
     max_mismatches: u64,
 }
@@ -137,9 +134,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let files = arguments.files.iter().map(|file| recording_file(file));
     let request = RecordingsRequest {
         files: recordings::files(recorded.chain(files))?,
-        model: arguments.model.clone(),
+        model: (*arguments.model).clone(),
         keep: arguments.max_mismatches as usize,
-        nans: Nans::from(arguments.any_nan),
+        nans: Nans::from(*arguments.any_nan),
         timeout: arguments.timeout.duration(),
     };
     let progress = Progress::new(&arguments.destination);
@@ -188,12 +185,12 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
         devices: Vec::new(),
         sequence,
         timeout: arguments.timeout.duration(),
-        model: arguments.model.clone(),
-        cases: arguments.cases,
+        model: (*arguments.model).clone(),
+        cases: *arguments.cases,
         max_mismatches: arguments.max_mismatches,
         shard: arguments.shard,
-        any_nan: arguments.any_nan,
-        available: arguments.available,
+        any_nan: *arguments.any_nan,
+        available: *arguments.available,
         checkpoint: arguments.checkpoint.clone(),
     };
     request.check()?;
@@ -254,7 +251,7 @@ fn check_counterexample_files(
     }
     let paths = arguments.checkpoint.iter().chain(&arguments.destination.out).map(|path| path.as_os_str());
     let names: Vec<String> = arguments.devices.iter().map(DeviceName::to_string).collect();
-    let used: Vec<&OsStr> = paths.chain(names.iter().chain(&arguments.model).map(OsStr::new)).collect();
+    let used: Vec<&OsStr> = paths.chain(names.iter().chain(&*arguments.model).map(OsStr::new)).collect();
     for path in request.instructions.iter().filter_map(|instruction| counterexamples.of(instruction)) {
         files::apart(&path, &used)?;
         atomic::derivable(&path, &TraceKind::Counterexamples)?;

@@ -8,7 +8,7 @@ use tcnum::{
     isa::{self, Case, Codes, Instruction, Tiles},
 };
 use tcnum_engine::device::{Device, Execution, Identity, ModelDevice};
-use tcnum_study::distinguish::{
+use tcnum_engine::distinction::{
     DeviceInstruction, DifferenceKind, Distinction, DistinctionVerdict, SearchLimits, candidates, distinguish,
     generations, kit,
 };

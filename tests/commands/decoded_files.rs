@@ -307,3 +307,40 @@ fn a_layout_that_nobody_knows_is_said_before_its_format() {
     let arguments = ["--input", &files.at("w.safetensors"), "--out", &files.at("o.safetensors"), "--to", "e4m3"];
     refused(&[&["convert", "--layout", "nosuch"], &arguments[..]].concat(), &["unknown layout 'nosuch'"]);
 }
+
+#[test]
+fn quantise_convert_and_inspect_take_the_same_arrays_for_weights() {
+    let files = Files::new();
+    let (mixed, converted) = (files.at("mixed.safetensors"), files.at("converted.safetensors"));
+    let numbers =
+        |name: &str, shape: &[usize]| array(name, shape, format("f32"), singles(&weights(shape.iter().product())));
+    let codes =
+        |name: &str, shape: &[usize], kind: &str| array(name, shape, format(kind), vec![0x38; shape.iter().product()]);
+    let arrays = vec![
+        numbers("a.weight", &[4, 32]),
+        numbers("a.bias", &[4]),
+        numbers("b.weight", &[2, 4, 32]),
+        numbers("b.input_scale", &[4, 32]),
+        codes("b.zero_point", &[4, 32], "s8"),
+        numbers("c_norm.weight", &[4, 32]),
+        numbers("embed.weight", &[4, 32]),
+        codes("d.weight", &[4, 32], "e4m3"),
+        numbers("d.weight_scale", &[4, 1]),
+        codes("e.exponents", &[4, 32], "e8m0"),
+        codes("positions", &[4, 32], "s8"),
+    ];
+    write(Path::new(&mixed), arrays);
+    let named = |report: &Value, table: &str, key: &str, wanted: &dyn Fn(&Value) -> bool| {
+        let rows = report["tables"][table].as_array().unwrap().iter().filter(|row| wanted(row));
+        let mut names: Vec<String> = rows.map(|row| row[key].as_str().unwrap().to_string()).collect();
+        names.sort();
+        names
+    };
+    let weights = ["a.weight", "b.weight", "d.weight"];
+    let inspected = run("inspect", &[&mixed]);
+    assert_eq!(named(&inspected, "checkpoint_tensors", "tensor", &|row| row["weight"] == true), weights);
+    let quantised = run("quantise", &[&mixed, "--to", "e5m2"]);
+    assert_eq!(named(&quantised, "tensor_quantisation", "tensor", &|_| true), weights);
+    let report = run("convert", &["--to", "e5m2", "--input", &mixed, "--out", &converted]);
+    assert_eq!(named(&report, "arrays", "array", &|_| true), weights);
+}

@@ -54,7 +54,7 @@ const PACKAGES: [(&str, &[&str]); 5] = [
         "tcnum-engine",
         &["kernels/stream.cuh", "layouts/undecoded.toml", "schedules/kernels.toml", "schemes/markidis.toml"],
     ),
-    ("tcnum-study", &["src/features/published.csv"]),
+    ("tcnum-study", &["crates/study/src/features/published.csv"]),
     (
         "tcnum",
         &["build/commit.rs", "docs/exec.md", "examples/encode_value.rs", "experiments/figure-3.toml", "LICENSE-MIT"],

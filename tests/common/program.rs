@@ -40,11 +40,10 @@ pub(crate) fn tcnum_with_input(arguments: &[&str], input: &[u8]) -> Run {
     // A program that reads no input may have ended already.
     let _ = child.stdin.take().expect("piped").write_all(input);
     let output = child.wait_with_output().expect("the program ends");
-    Run {
-        status: output.status.code().expect("no signal"),
-        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
-        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-    }
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"));
+    // The command line spells every parameter of a message as an option.
+    assert!(!(stdout.contains('\u{2039}') || stderr.contains('\u{2039}')), "{stdout}{stderr}");
+    Run { status: output.status.code().expect("no signal"), stdout, stderr }
 }
 
 /// Runs `tcnum` with `arguments` and empty input.

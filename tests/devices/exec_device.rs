@@ -268,7 +268,7 @@ fn a_program_that_never_answers_is_stopped_after_the_timeout() {
     let mut device = ExecDevice::new("sleep 1000", Duration::from_millis(300)).unwrap();
     let error = device.prepare(&instruction).unwrap_err();
     assert_eq!(error.exit_status(), 3, "{error}");
-    let expected = "answered no tile: before its first line it gave no answer for 0.3 s (--timeout) and was stopped";
+    let expected = "answered no tile: before its first line it gave no answer for 0.3 s (‹timeout›) and was stopped";
     assert!(error.to_string().contains(expected), "{error}");
 }
 

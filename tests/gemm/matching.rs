@@ -192,7 +192,7 @@ fn operands_that_do_not_fit_are_refused_before_the_search() {
     for (factors, words) in [
         (Factors { c: Some(matrix(2, 3, single, 1)), ..factors.clone() }, "C is 2 x 3"),
         (Factors { bias: Some(matrix(1, 3, single, 1)), ..factors.clone() }, "the bias is 1 x 3"),
-        (Factors { scale_a: Some(matrix(24, 1, single, 1)), ..factors.clone() }, "give both --scale-a and --scale-b"),
+        (Factors { scale_a: Some(matrix(24, 1, single, 1)), ..factors.clone() }, "give both ‹scale_a› and ‹scale_b›"),
         (
             Factors {
                 scale_a: Some(matrix(24, 7, single, 1)),

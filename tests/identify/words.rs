@@ -2,9 +2,14 @@
 
 use serde_json::Value;
 use tcnum::{arithmetic::Model, isa::Instruction};
-use tcnum_engine::{comparison::Nans, device::DeviceName, report::Report};
+use tcnum_engine::{
+    comparison::Nans,
+    device::DeviceName,
+    distinction::{DevicePair, SearchLimits},
+    report::Report,
+};
 use tcnum_study::{
-    distinguish::{self, DevicePair, SearchLimits},
+    distinguish,
     identify::{Limits, Request, Session, Study, causes, tables},
 };
 

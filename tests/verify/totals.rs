@@ -15,6 +15,7 @@ use tcnum::{
     inputs::Sequence,
     isa::{self, Codes, Instruction, Tiles},
 };
+use tcnum_engine::campaign::{Part, Run, State, drive, drive_all, engine};
 use tcnum_engine::{
     comparison::Difference,
     device::{
@@ -22,10 +23,7 @@ use tcnum_engine::{
         LocalThreads, Mismatch, Spot, Verified,
     },
 };
-use tcnum_study::verify::{
-    Part, Run, State, drive, drive_all, engine,
-    merge::{PartFile, merge},
-};
+use tcnum_study::verify::merge::{PartFile, merge};
 
 const NAME: &str = "mma.m16n8k16.f32.f16.f16.f32";
 /// Tiles of a unit of this instruction.

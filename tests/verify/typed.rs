@@ -124,7 +124,7 @@ fn operands_as_text_are_explained_in_two_models_and_by_a_device() {
     assert_eq!(models.iter().map(|model| &model.name[..]).collect::<Vec<_>>(), ["ampere", "hopper"]);
     assert_eq!((d, report.holds), (0x3f80_0000, false));
     let many = OperandTexts { a: &vec!["1".into(); 17], ..OperandTexts::default() };
-    assert!(many.case(&instruction).unwrap_err().to_string().contains("--a has 17 values"));
+    assert!(many.case(&instruction).unwrap_err().to_string().contains("‹a› has 17 values"));
 }
 
 #[test]

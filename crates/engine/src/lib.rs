@@ -10,10 +10,12 @@
 pub mod array;
 pub mod base;
 pub mod bench;
+pub mod campaign;
 pub mod catalogue;
 pub mod checkpoint;
 pub mod comparison;
 pub mod device;
+pub mod distinction;
 #[cfg(feature = "cuda")]
 mod kernels;
 pub mod order;

@@ -32,7 +32,7 @@ pub mod tree;
 pub mod verify;
 
 use tcnum_engine::{
-    Error, Interruption, Result, Stage, arithmetic, array, base, bench, catalogue, checkpoint, comparison, device,
-    exact, format, inputs, isa, number, order, product, report, rows, rule, scheme, softfloat, steps, summary, tensor,
-    trace,
+    Error, Interruption, Result, Stage, arithmetic, array, base, bench, campaign, catalogue, checkpoint, comparison,
+    device, distinction, exact, format, inputs, isa, number, order, product, report, rows, rule, scheme, softfloat,
+    steps, summary, tensor, trace,
 };

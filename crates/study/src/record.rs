@@ -103,7 +103,7 @@ pub fn record_all(
         }
         notes.extend(rows[before..].iter().filter(|row| row.tiles < row.tiles_asked).map(|row| {
             format!(
-                "{instruction}: {} of the {} default tiles fit into a minute; --tiles N records N.",
+                "{instruction}: {} of the {} default tiles fit into a minute; ‹tiles=N› records N.",
                 row.tiles, row.tiles_asked
             )
         }));
@@ -189,7 +189,7 @@ fn metadata(device: &dyn Device, execution: &Execution, recording: &Recording) -
     let notes = &recording.annotations;
     let own = |key: &String| metadata.contains_key(key) || [OPCODES, CONTENTS, INCOMPLETE].contains(&key.as_str());
     if let Some((key, _)) = notes.iter().find(|(key, _)| own(key)) {
-        return Err(Error::request(format!("--note {key}=...: every recording has its own {key}; choose another key")));
+        return Err(Error::request(format!("‹note={key}=...›: every recording has its own {key}; choose another key")));
     }
     metadata.extend(notes.iter().cloned());
     Ok(metadata)
@@ -246,7 +246,7 @@ fn drawing<'i>(i: &'i Instruction, recording: &Recording) -> Result<(usize, Reco
     let most = MOST_BYTES / i.tile_bytes();
     if count > most {
         return Err(Error::request(format!(
-            "{count} tiles of {i} exceed the {most} that fit into a recording of 2 GiB; record several files, each with another --seed"
+            "{count} tiles of {i} exceed the {most} that fit into a recording of 2 GiB; record several files, each with another ‹seed›"
         )));
     }
     Ok((count, RecordedDrawing::Mixture(Mixture::new(i, seed, count))))

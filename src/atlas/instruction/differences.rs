@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     comparison::{Subject, operands},
-    distinguish::{DifferenceReason, Distinction, DistinctionVerdict},
+    distinction::{DifferenceReason, Distinction, DistinctionVerdict},
     document::shown,
 };
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{super::warn, options::output_file};
+use super::{super::warn, options::output_file, shared::Plot};
 use crate::{
     Error, Result,
     base::{
@@ -59,9 +59,8 @@ impl Figures<'_> {
 /// Destination of the figures of a result.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct Drawings {
-    /// Draw the figure of the result to FILE.svg, FILE.pdf or FILE.png.
-    #[arg(long, value_name = "FILE", value_parser = figure_file, help_heading = "Output")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    plot: Plot,
     /// Width of figures: 85 mm (one column) or 170 mm (two) [default: 170].
     #[arg(long, value_name = "MM", value_parser = millimetres, help_heading = "Output")]
     plot_width: Option<u32>,
@@ -120,7 +119,7 @@ impl Drawings {
 
     fn write(&self, all: &[Figure]) -> Result<()> {
         let width = self.plot_width.unwrap_or(WIDTHS[1]);
-        if let (Some(path), Some(first)) = (&self.plot, all.first()) {
+        if let (Some(path), Some(first)) = (&*self.plot, all.first()) {
             if all.len() > 1 && self.plots.is_none() {
                 warn(&Error::request(format!(
                     "--plot draws the first of {} figures; --plots FOLDER draws all",

@@ -8,4 +8,6 @@ pub(super) mod options;
 pub(super) mod progress;
 pub(super) mod rounding;
 pub(super) mod select;
+pub(super) mod shared;
+pub(super) mod spelling;
 pub(super) mod verb;

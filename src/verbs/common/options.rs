@@ -12,14 +12,19 @@ use std::{
 
 use clap::Args;
 
-use super::named::named;
+use super::{
+    named::named,
+    shared::{OneDevice, Quiet, Seed},
+};
 use crate::{
     Error, Result, arithmetic,
+    array::Container,
     base::{atomic, nearest::nearest},
+    campaign::MOST_SHARDS,
     device::DeviceName,
+    product::ArrayFile,
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
-    verify::MOST_SHARDS,
 };
 
 /// Longest `--timeout`, in seconds: a week.
@@ -47,9 +52,8 @@ pub struct OutputDestination {
     /// Keep KEY=VALUE with the result, such as a date (repeatable).
     #[arg(long = "note", value_name = "KEY=VALUE", value_parser = annotation)]
     pub annotations: Vec<(String, String)>,
-    /// Show no progress on standard error.
-    #[arg(short, long)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
     /// Show more progress on standard error.
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
@@ -74,15 +78,13 @@ impl Timeout {
 /// The flags of a command that runs instructions on a device.
 #[derive(Args, Debug, Clone)]
 pub struct Common {
-    /// Device: cuda:N, cpu, a model or GPU (hopper, H100), trace:, exec:
-    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    pub device: Option<DeviceName>,
+    #[command(flatten)]
+    pub(crate) device: OneDevice,
     /// The patience with a program.
     #[command(flatten)]
     pub timeout: Timeout,
-    /// Seed of the random inputs
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
-    pub seed: u64,
+    #[command(flatten)]
+    pub(crate) seed: Seed,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,
@@ -341,6 +343,21 @@ pub(crate) fn is_folder(path: &Path) -> bool {
 pub(crate) fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.is_dir() { Ok(path) } else { output_file(text) }
+}
+
+/// Parses the path of a file that holds several arrays.
+pub(crate) fn safetensors(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = output_file(text)?;
+    match Container::of(&path) {
+        Ok(Container::Safetensors) => Ok(path),
+        _ => Err("it holds several arrays; name a .safetensors file".into()),
+    }
+}
+
+/// Parses the name of an array in a file.
+#[allow(clippy::unnecessary_wraps, reason = "clap's parsers can fail")]
+pub(crate) fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
+    Ok(ArrayFile::parse(text))
 }
 
 fn annotation(text: &str) -> std::result::Result<(String, String), String> {

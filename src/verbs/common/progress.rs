@@ -34,11 +34,11 @@ pub(crate) struct Progress {
 impl Progress {
     /// Progress as the options ask: permanent lines with `-v`, none with `-q`.
     pub(crate) fn new(destination: &OutputDestination) -> Self {
-        let target = match destination.quiet || destination.verbose {
+        let target = match *destination.quiet || destination.verbose {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr_with_hz(DRAWN),
         };
-        Progress::on(target, destination.verbose, destination.quiet)
+        Progress::on(target, destination.verbose, *destination.quiet)
     }
 
     /// One changing line on a terminal, unless `quiet`.

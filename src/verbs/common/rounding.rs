@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{named::one_of, options::integer};
+use super::{named::one_of, options::integer, shared::Round};
 use crate::{
     Error, Result,
     format::{Overflow, Rounding},
@@ -15,9 +15,8 @@ const RANDOM_BITS: u32 = 32;
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "What")]
 pub(crate) struct RoundingFlags {
-    /// Rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic).
-    #[arg(long, value_name = "MODE", default_value = "RNE")]
-    pub round: String,
+    #[command(flatten)]
+    pub round: Round,
     /// Random bits of SR in hexadecimal, added to the discarded fraction.
     #[arg(long, value_name = "HEX", requires = "random_bits")]
     pub random: Option<String>,

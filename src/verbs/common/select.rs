@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::progress::Progress;
+use super::{progress::Progress, shared::Instructions};
 pub(crate) use crate::device::selection::{available, left_out, model, with_instruction};
 use crate::{
     Result, Stage,
@@ -17,9 +17,8 @@ use crate::{
 /// Instructions that a verb runs.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Selection {
-    /// Instruction: name, PTX or machine code, or a TOML file (repeatable)
-    #[arg(long = "instr", value_name = "NAME", help_heading = "What")]
-    pub instructions: Vec<String>,
+    #[command(flatten)]
+    pub(crate) instructions: Instructions,
     /// Operand format: its mma instructions of largest k (repeatable)
     #[arg(long = "fmt", value_name = "FORMAT", help_heading = "What")]
     pub formats: Vec<String>,

@@ -1,12 +1,10 @@
 //! `tcnum gemm between`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::{
     Additions, Drawn, LibraryProduct, Operands, OutputDestination, Progress, ScheduleOptions, SearchedModels, Timeout,
-    Verb, safetensors, write_operands,
+    Verb, shared::Apart, write_operands,
 };
 use crate::{
     Result,
@@ -26,12 +24,13 @@ Examples:
 
 WHAT: FILE.toml (a schedule), an instruction, rows=N, or a library's algorithm=ID,tile=N,...
 
-More: docs/gemm.md";
+More: docs/gemm-between.md";
 
 /// Compares the products of two devices: where they differ, and why.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
-#[command(mut_arg("a", |a| a.required_unless_present("shape")), mut_arg("b", |b| b.required_unless_present("shape")))]
+#[command(mut_arg("a", |a| a.required_unless_present("shape")))]
+#[command(mut_arg("b", |b| b.required_unless_present("shape")))]
 pub(super) struct Arguments {
     /// First device, DEVICE or DEVICE@WHAT
     x: String,
@@ -51,9 +50,8 @@ pub(super) struct Arguments {
     additions: Additions,
     #[command(flatten)]
     drawn: Drawn,
-    /// Write the smallest product that shows the difference to this file
-    #[arg(long, value_name = "FILE.safetensors", value_parser = safetensors, help_heading = "Output")]
-    apart: Option<PathBuf>,
+    #[command(flatten)]
+    apart: Apart,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -86,7 +84,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let Some(found) = found else { return outcome };
     tables::report_between(&found, &factors, &sides, report);
     outcome?;
-    match (&arguments.apart, &found.smallest) {
+    match (&*arguments.apart, &found.smallest) {
         (Some(path), Some(own)) => write_operands(path, &own.factors),
         _ => Ok(()),
     }

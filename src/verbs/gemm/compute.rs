@@ -1,18 +1,20 @@
 //! `tcnum gemm compute`.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use clap::Args;
 
 use super::{
     Additions, Bar, Drawings, Drawn, Figures, Operands, OutputDestination, Progress, ScheduleOptions, Timeout, Verb,
-    array_file, compare, device_name, invocation, output_file, write_schedule,
+    compare, invocation,
+    shared::{Compare, OneDevice, ScheduleOut},
+    write_schedule,
 };
 use crate::{
     Error, Result,
     device::{Device, DeviceName, cuda::CudaDevice},
     gemm::{accuracy, accuracy_table, tables},
-    product::{self, ArrayFile, Product},
+    product::{self, Product},
     report::{Report, Table},
 };
 
@@ -28,13 +30,13 @@ More: docs/gemm.md";
 /// Computes D = alpha*A*B + beta*C + bias bit for bit, by a schedule.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
-#[command(mut_arg("a", |a| a.required_unless_present("shape")), mut_arg("b", |b| b.required_unless_present("shape")))]
+#[command(mut_arg("a", |a| a.required_unless_present("shape")))]
+#[command(mut_arg("b", |b| b.required_unless_present("shape")))]
 pub(super) struct Arguments {
     #[command(flatten)]
     schedule: ScheduleOptions,
-    /// Device that executes the instruction
-    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    device: Option<DeviceName>,
+    #[command(flatten)]
+    device: OneDevice,
     /// GPU that computes the arithmetic of --device model:NAME
     #[arg(long, value_name = "cuda:N", value_parser = gpu, help_heading = "Device")]
     on: Option<usize>,
@@ -46,12 +48,10 @@ pub(super) struct Arguments {
     additions: Additions,
     #[command(flatten)]
     drawn: Drawn,
-    /// Matrix that D is compared with in every bit
-    #[arg(long, value_name = "FILE", value_parser = array_file, help_heading = "Inputs")]
-    compare: Option<ArrayFile>,
-    /// Write the schedule of the product to this file
-    #[arg(long, value_name = "FILE.toml", value_parser = output_file, help_heading = "Output")]
-    schedule_out: Option<PathBuf>,
+    #[command(flatten)]
+    compare: Compare,
+    #[command(flatten)]
+    schedule_out: ScheduleOut,
     #[command(flatten)]
     drawings: Drawings,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     source.fit(arguments.compare.as_ref())?;
     let factors = source.for_schedule(&schedule, &mut report.notes)?;
     factors.check(&schedule)?;
-    let name = arguments.device.clone().unwrap_or_else(|| product::usual_device(&schedule.instruction));
+    let name = (*arguments.device).clone().unwrap_or_else(|| product::usual_device(&schedule.instruction));
     let mut device = product::computing(&name, arguments.timeout.duration())?;
     device.prepare(&schedule.instruction)?;
     let progress = Progress::new(&arguments.destination);

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 
 use super::{
-    Bar, Drawn, LibraryProduct, Operands, OutputDestination, Progress, Verb, array_file, compare, device_name, integer,
-    invocation, output_file, write_schedule,
+    Bar, Drawn, LibraryProduct, Operands, OutputDestination, Progress, Verb, compare, device_name, integer, invocation,
+    shared::{Compare, ScheduleOut},
+    write_schedule,
 };
 use crate::{
     Error, Result,
@@ -15,7 +16,7 @@ use crate::{
         accuracy_table::accuracies,
         library::{AskedProduct, campaign::Campaign, read_layers, read_shapes, tables},
     },
-    product::{self, ArrayFile, Factors, LibrarySchedules, ModelReplay, Replay},
+    product::{self, Factors, LibrarySchedules, ModelReplay, Replay},
     report::{Report, Table},
 };
 
@@ -25,7 +26,7 @@ Examples:
   tcnum gemm library --shapes experiments/cublaslt.csv --output markdown --out cublaslt.md
   tcnum gemm library --batches experiments/transformer.csv
 
-More: docs/gemm.md";
+More: docs/gemm-library.md";
 
 /// Explains products of cuBLASLt by the schedules of their algorithms.
 #[derive(Args, Debug)]
@@ -54,12 +55,10 @@ pub(super) struct Arguments {
     /// Table of layers: layer,product,layout,values,n,k,batches
     #[arg(long, value_name = "FILE.csv", help_heading = "Inputs", conflicts_with_all = ["a", "b", "c", "compare", "shape"])]
     batches: Option<PathBuf>,
-    /// Matrix that D is compared with in every bit
-    #[arg(long, value_name = "FILE", value_parser = array_file, help_heading = "Inputs")]
-    compare: Option<ArrayFile>,
-    /// Write the schedule of the product to this file
-    #[arg(long, value_name = "FILE.toml", value_parser = output_file, help_heading = "Output")]
-    schedule_out: Option<PathBuf>,
+    #[command(flatten)]
+    compare: Compare,
+    #[command(flatten)]
+    schedule_out: ScheduleOut,
     #[command(flatten)]
     destination: OutputDestination,
     /// Schedule searches for unpredicted products
@@ -90,7 +89,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let layers = arguments.batches.as_ref().map(|path| read_layers(path)).transpose()?;
     let shapes = arguments.shapes.as_ref().map(|path| read_shapes(path)).transpose()?;
     let one = arguments.product.product.as_ref().map(|kind| one(arguments, kind, report)).transpose()?;
-    report.seed = one.as_ref().map_or(Some(arguments.drawn.seed), |_| arguments.drawn.used_seed());
+    report.seed = one.as_ref().map_or(Some(*arguments.drawn.seed), |_| arguments.drawn.used_seed());
     let schedules = LibrarySchedules::shipped("cublaslt")?;
     let mut library = CublasLt::open(ordinal)?;
     let name = library.identity().name.to_string();
@@ -105,7 +104,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if layers.is_none() {
         report.notes.push(format!("The model '{model}' replays the products {}.", replay.place()));
     }
-    let seed = arguments.drawn.seed;
+    let seed = *arguments.drawn.seed;
     let mut campaign = Campaign::new(&mut library, replay.as_mut(), &schedules, model, seed, arguments.searches);
     campaign.chosen = arguments.algorithm;
     let progress = Progress::new(&arguments.destination);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    Additions, Operands, OutputDestination, Progress, SearchedModels, Verb, array_file, output_file, safetensors,
+    Additions, Operands, OutputDestination, Progress, SearchedModels, Verb, array_file,
+    shared::{Apart, OneInstruction, ScheduleOut, with_default},
     write_operands, write_schedule,
 };
 use crate::{
@@ -26,11 +27,12 @@ Examples:
   tcnum gemm match --match-all captures.safetensors
       every product of a file
 
-More: docs/gemm.md";
+More: docs/gemm-match.md";
 
 /// Finds the schedules that give a D in every bit (exit status 1: none does).
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
+#[command(mut_arg("instruction", |option| with_default(option, "any")))]
 pub(super) struct Arguments {
     /// D, m x n: FILE.npy or FILE.safetensors:NAME
     #[arg(value_name = "FILE", value_parser = array_file, required_unless_present = "match_all", requires_all = ["a", "b"])]
@@ -41,9 +43,8 @@ pub(super) struct Arguments {
     match_all: Option<PathBuf>,
     #[command(flatten)]
     models: SearchedModels,
-    /// Instruction that made D [default: any]
-    #[arg(long = "instr", value_name = "NAME", help_heading = "What")]
-    instruction: Option<String>,
+    #[command(flatten)]
+    instruction: OneInstruction,
     /// Name of a kernel in a profile of the product (repeatable)
     #[arg(long = "kernel", value_name = "NAME", help_heading = "What")]
     kernels: Vec<String>,
@@ -51,12 +52,10 @@ pub(super) struct Arguments {
     operands: Operands,
     #[command(flatten)]
     additions: Additions,
-    /// Write operands on which the found schedules differ to this file
-    #[arg(long, value_name = "FILE.safetensors", value_parser = safetensors, help_heading = "Output")]
-    apart: Option<PathBuf>,
-    /// Write the most usual schedule that gives D to this file
-    #[arg(long, value_name = "FILE.toml", value_parser = output_file, help_heading = "Output")]
-    schedule_out: Option<PathBuf>,
+    #[command(flatten)]
+    apart: Apart,
+    #[command(flatten)]
+    schedule_out: ScheduleOut,
     #[command(flatten)]
     destination: OutputDestination,
 }

@@ -7,16 +7,15 @@ use super::{
         Common, OutputDestination, Progress, Verb,
         drawings::{Drawings, Figures},
         named::named,
-        options::{integer, model_name},
         select::{self, Selection},
     },
     DEFAULT_FORMATS, given_or,
+    shared::{Available, ComparedModel, Samples},
 };
 use crate::{
     Result, device,
     inputs::{Draw, Op},
     probe::{
-        MAX_SAMPLES,
         bit_table::{self, Compared},
         bits::{self, BitPlan},
     },
@@ -39,18 +38,15 @@ pub(super) struct Arguments {
     /// Products of a sum: multiply, inner-product or dot
     #[arg(long, value_parser = named::<Op>(), value_name = "OP", default_value = "inner-product", help_heading = "What")]
     op: Op,
-    /// Model to compare with [default: the generation's]
-    #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
-    model: Option<String>,
-    /// Leave out instructions that the device lacks
-    #[arg(long, requires = "all", help_heading = "What")]
-    available: bool,
-    /// Distribution of operands (repeatable) [default: normal(0,1)]
+    #[command(flatten)]
+    model: ComparedModel,
+    #[command(flatten)]
+    available: Available,
+    /// Distribution of the operands (repeatable) [default: normal(0,1)]
     #[arg(long = "dist", value_name = "NAME(X,Y)", value_parser = Draw::parse, help_heading = "Inputs")]
     distributions: Vec<Draw>,
-    /// Samples of each sum [default: 10000; of a program, a minute's]
-    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_SAMPLES), help_heading = "Inputs")]
-    samples: Option<u64>,
+    #[command(flatten)]
+    samples: Samples,
     #[command(flatten)]
     drawings: Drawings,
     #[command(flatten)]
@@ -68,25 +64,25 @@ impl Verb for Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    report.seed = Some(arguments.common.seed);
+    report.seed = Some(*arguments.common.seed);
     let distributions = given_or(&arguments.distributions, &[Draw::Normal(0.0, 1.0)]);
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
     let (_, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);
-    if arguments.available {
+    if *arguments.available {
         select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
     }
-    if arguments.available || arguments.selection.instructions.is_empty() && !arguments.selection.all {
+    if *arguments.available || arguments.selection.instructions.is_empty() && !arguments.selection.all {
         instructions.retain(|instruction| bits::check(instruction).is_ok());
     }
     let plan = BitPlan {
         instructions: &instructions,
         op: arguments.op,
         distributions: &distributions,
-        seed: arguments.common.seed,
-        samples: arguments.samples,
+        seed: *arguments.common.seed,
+        samples: *arguments.samples,
     };
     let progress = Progress::new(&arguments.common.destination);
     let mut all: Vec<Compared> = Vec::new();

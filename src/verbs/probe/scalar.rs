@@ -8,6 +8,7 @@ use super::super::{
     Common, OutputDestination, Progress, Verb,
     named::named,
     options::{cases, integer, output_file},
+    shared::MaxMismatches,
 };
 use crate::{
     Result, device,
@@ -46,9 +47,8 @@ pub(super) struct Arguments {
     /// First input of consecutive chunks [default: chunks spread evenly]
     #[arg(long, value_name = "INPUT", value_parser = integer(0..=(1u64 << 32) - 1), help_heading = "Inputs")]
     first: Option<u64>,
-    /// Causes of mismatches to list for each instruction
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX), help_heading = "Output")]
-    max_mismatches: usize,
+    #[command(flatten)]
+    max_mismatches: MaxMismatches,
     /// Write the digests of up to 16 chunks of each instruction here
     #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Output")]
     digests: Option<PathBuf>,
@@ -63,15 +63,15 @@ impl Verb for Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    report.seed = Some(arguments.common.seed);
+    report.seed = Some(*arguments.common.seed);
     let plan = ScalarPlan {
         instructions: &arguments.instructions,
         operations: &arguments.ops,
         formats: &arguments.formats,
-        seed: arguments.common.seed,
+        seed: *arguments.common.seed,
         first: arguments.first,
         cases: arguments.cases,
-        max_mismatches: arguments.max_mismatches,
+        max_mismatches: *arguments.max_mismatches,
     };
     let (name, forms) = plan.chosen(arguments.common.device.as_ref())?;
     let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;

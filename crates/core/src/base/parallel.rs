@@ -1,8 +1,6 @@
 //! Work shared among the threads of rayon's pool, with the results in the order of the items.
 //!
-//! The code that divides the work is compiled once. With `par_iter().map(work).collect()` instead, rayon's code is
-//! compiled for each caller, and the debug build of the program's library has 200 MB instead of 171 MB
-//! (`CARGO_INCREMENTAL=0 cargo build -p tcnum --lib`, then `ls -l target/debug/libtcnum.rlib`).
+//! The code that divides the work is compiled once, not for each caller: `docs/decisions.md` has the sizes.
 
 use std::{
     ops::Range,

@@ -35,8 +35,8 @@ pub fn pairs(i: &Instruction, position: usize) -> Result<u64> {
     let total = bits(i.a).0 + bits(i.b).0;
     if total > MOST_BITS {
         return Err(Error::unavailable(format!(
-            "{i} has 2^{total} pairs of {} and {} codes, more than the limit of 2^{MOST_BITS}; draw adversarial \
-             cases instead, with --cases N",
+            "{i} has 2^{total} pairs of {} and {} codes, more than the limit of 2^{MOST_BITS}; draw a number \
+             of adversarial cases instead",
             i.a, i.b
         )));
     }

@@ -182,7 +182,7 @@ impl Instruction {
     pub fn missing(&self) -> Option<&'static str> {
         match (self.kernel, self.scale) {
             (Some(_), _) => None,
-            (None, None) if self.is_of_processors() => Some("it is an instruction of processors (--device cpu)"),
+            (None, None) if self.is_of_processors() => Some("it is an instruction of processors (device cpu)"),
             (None, Some(_)) => Some("there is no kernel with block scales; models and programs execute it"),
             (None, None) => Some("there is no kernel for it; models and programs execute it"),
         }

@@ -73,7 +73,7 @@ impl Content {
             }
             (Content::Unsigned(bytes), None) => wrong(unnamed(bytes)),
             (Content::Other(name), _) => {
-                wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"))
+                wrong(format!("its type {name} cannot be converted; choose other arrays by ‹tensor›"))
             }
         }
     }
@@ -91,7 +91,7 @@ fn unnamed(bytes: usize) -> String {
     };
     let plural = if bytes == 1 { "byte" } else { "bytes" };
     format!(
-        "the file does not name the format of its codes of {bytes} {plural}; name one by --from, such as --from {example} (formats of {bytes} {plural}: {})",
+        "the file does not name the format of its codes of {bytes} {plural}; name one by ‹from›, such as ‹from={example}› (formats of {bytes} {plural}: {})",
         fitting.join(" ")
     )
 }

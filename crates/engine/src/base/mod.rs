@@ -7,6 +7,7 @@ mod early_sync;
 #[cfg(feature = "figures")]
 pub mod input;
 pub mod interrupt;
+pub mod parameters;
 pub mod places;
 pub mod sentence;
 #[cfg(feature = "figures")]

@@ -110,7 +110,7 @@ impl Checkpoint {
         };
         let (path, name) = (self.path().display(), one_line(name));
         Err(Error::request(format!(
-            "{path}: '{name}' is not decoded: {what}{others}; leave such tensors out by --exclude"
+            "{path}: '{name}' is not decoded: {what}{others}; leave such tensors out by ‹exclude›"
         )))
     }
 
@@ -121,7 +121,7 @@ impl Checkpoint {
     pub fn decoded(mut self, wanted: &dyn Fn(&str) -> bool) -> Result<DecodedFile> {
         if let Some(what) = &self.unknown {
             return Err(Error::request(format!(
-                "{}: {what}; convert the file to f32 first, by tcnum convert --from FILE.toml",
+                "{}: {what}; convert the file to f32 first, by `tcnum convert --from FILE.toml`",
                 self.path().display()
             )));
         }

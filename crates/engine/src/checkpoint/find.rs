@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     config::Config,
-    elements::ElementReader,
     layout::{ArrayParts, Codes, Layout, Storage, with_stem},
     own::is_converted,
     packing::Packing,
@@ -17,7 +16,7 @@ use crate::{
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray},
     base::visible::one_line,
     format::{Format, find as format_of},
-    tensor::{Matrices, Sharing, original_shape},
+    tensor::{ElementReader, Matrices, Sharing, original_shape},
 };
 
 /// Most global scales: one for each expert.
@@ -196,7 +195,7 @@ fn named(layout: &Layout, config: &Config) -> bool {
 fn chosen(mut fits: Vec<Fit>, given: bool, config: Option<&Config>) -> Option<CheckpointTensor> {
     let by_config = |fit: &Fit| config.is_some_and(|config| !fit.layout.config.is_empty() && named(fit.layout, config));
     let by_metadata = |fit: &Fit| !fit.layout.metadata.is_empty();
-    let mut named_by = if given { "--layout" } else { "names" };
+    let mut named_by = if given { "‹layout›" } else { "names" };
     if !given && fits.iter().any(by_config) {
         named_by = "config";
         fits.retain(by_config);

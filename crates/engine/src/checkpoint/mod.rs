@@ -8,7 +8,6 @@
 
 mod config;
 mod decoded;
-mod elements;
 mod find;
 mod layout;
 mod open;

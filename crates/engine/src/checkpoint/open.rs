@@ -12,7 +12,13 @@ use super::{
     own::OwnContent,
     tensor::{CheckpointTensor, Reading, TensorContent, TensorReader},
 };
-use crate::{Error, Result, array::ArrayFile, base::visible::one_line, format::Format, tensor::TensorPiece};
+use crate::{
+    Error, Result,
+    array::ArrayFile,
+    base::visible::one_line,
+    format::Format,
+    tensor::{ArrayRole, TensorPiece},
+};
 
 /// The tensors of a file, a folder or an index of files.
 #[derive(Debug)]
@@ -75,7 +81,7 @@ impl Checkpoint {
         let found =
             find::tensors(&file, &layouts, given, config.as_ref()).map_err(|error| error.within(path.display()))?;
         if let Some(layout) = layout.filter(|_| found.tensors.iter().all(|tensor| tensor.layouts.is_empty())) {
-            notes.push(format!("{}: no tensor fits --layout {}.", path.display(), layout.name));
+            notes.push(format!("{}: no tensor fits ‹layout={}›.", path.display(), layout.name));
         }
         notes.extend(found.notes);
         Ok(Checkpoint {
@@ -104,13 +110,13 @@ impl Checkpoint {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// True for floating-point values that are no scales.
-    pub fn is_weight(&self, tensor: &CheckpointTensor) -> bool {
-        let is_array = |array: usize| self.file.arrays[array].kind.is_floating() && !self.parts.contains(&tensor.name);
+    /// The role of a tensor, by the rule for arrays of files.
+    pub fn role(&self, tensor: &CheckpointTensor) -> ArrayRole {
         match tensor.content {
-            TensorContent::Plain(array) => is_array(array),
-            TensorContent::Quantised(_) => true,
-            TensorContent::Opaque { .. } => false,
+            _ if self.parts.contains(&tensor.name) => ArrayRole::Part,
+            TensorContent::Plain(array) => ArrayRole::of(&self.file.arrays[array]),
+            TensorContent::Quantised(_) => ArrayRole::of_numbers(&tensor.name, &tensor.shape),
+            TensorContent::Opaque { .. } => ArrayRole::Undecoded,
         }
     }
 

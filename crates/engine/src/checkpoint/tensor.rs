@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{elements::ElementReader, packing::Packing, swizzle};
+use super::{packing::Packing, swizzle};
 use crate::{
     Error, Result,
     array::ArrayFile,
     base::named::named,
     base::visible::one_line,
     format::Format,
-    tensor::{Matrices, Sharing, TensorPiece},
+    tensor::{ElementReader, Matrices, PieceGrid, Sharing, TensorPiece},
 };
 
 /// Values of a piece, at most.
@@ -186,16 +186,9 @@ impl CheckpointTensor {
     /// Pieces of bounded size that make up the tensor.
     pub fn pieces(&self) -> impl Iterator<Item = TensorPiece> + use<> {
         let of = Matrices::of(&self.read_shape);
-        let (all, columns) = (of.count * of.rows, of.columns);
-        let (rows, wide) =
-            if columns <= PIECE { ((PIECE / columns.max(1)).max(1), columns.max(1)) } else { (1, PIECE) };
-        let bands = (0..if columns == 0 { 0 } else { all }).step_by(rows);
-        bands.flat_map(move |row| {
-            (0..columns).step_by(wide).map(move |column| TensorPiece {
-                rows: row..all.min(row + rows),
-                columns: column..columns.min(column + wide),
-            })
-        })
+        let (rows, columns) = (of.count * of.rows, of.columns);
+        let (high, wide) = if columns <= PIECE { (PIECE / columns.max(1), columns) } else { (1, PIECE) };
+        PieceGrid { rows, columns, matrix: rows, high, wide }.pieces()
     }
 }
 

@@ -18,7 +18,7 @@ impl Layout {
     /// # Errors
     /// A layout that holds other codes, scales or blocks, or that is read only.
     pub fn written(&self, format: &BlockFormat) -> Result<ArrayNames> {
-        let refused = |what: String| Err(Error::request(format!("--layout {}: {what}", self.name)));
+        let refused = |what: String| Err(Error::request(format!("‹layout={}›: {what}", self.name)));
         let Storage::Arrays(parts) = &self.storage else { return refused("it is read, not written".into()) };
         let ArrayParts { codes, scale, .. } = &**parts;
         let plain = parts.zero.is_none()

@@ -122,11 +122,11 @@ pub fn counts_note(name: &str, differing: u64, causes: &[Difference], most: u64)
     match (listed, most) {
         _ if listed == differing => None,
         (0, 0) => Some(format!(
-            "{name}: {} mismatches; none is listed, and none is written (--max-mismatches 0).",
+            "{name}: {} mismatches; none is listed, and none is written (‹max_mismatches=0›).",
             grouped(differing as i64)
         )),
         _ => {
-            let more = if listed < MOST_GROUPED { "; --max-mismatches N lists N causes" } else { "" };
+            let more = if listed < MOST_GROUPED { "; ‹max_mismatches=N› lists N causes" } else { "" };
             let [listed, differing] = [listed, differing].map(|count| grouped(count as i64));
             Some(format!("{name}: the listed causes stand for {listed} of {differing} mismatches{more}."))
         }

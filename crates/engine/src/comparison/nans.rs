@@ -20,7 +20,7 @@ pub enum Nans {
 impl Nans {
     /// The note for readers of results, if NaN codes are alike.
     pub fn note(self) -> Option<String> {
-        let used = "Any NaN code counted as equal to any other NaN code (--any-nan).";
+        let used = "Any NaN code counted as equal to any other NaN code (‹any_nan›).";
         (self == Nans::Alike).then(|| used.into())
     }
 

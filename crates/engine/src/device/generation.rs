@@ -71,13 +71,13 @@ impl Generation {
             Generation::Target(target) => match of_target(target.name) {
                 Some(name) => Ok((name.into(), None)),
                 None => Err(Error::request(format!(
-                    "no shipped model describes {device} ({}, {}); name one by --model MODEL",
+                    "no shipped model describes {device} ({}, {}); name one by ‹model=MODEL›",
                     target.title, target.name
                 ))),
             },
             Generation::Unknown => {
                 let note = format!(
-                    "{device} reports no generation, so it is compared with the model '{DEFAULT_MODEL}'; use --model to choose \
+                    "{device} reports no generation, so it is compared with the model '{DEFAULT_MODEL}'; use ‹model› to choose \
                      another."
                 );
                 Ok((DEFAULT_MODEL.into(), Some(note)))
@@ -131,6 +131,6 @@ mod tests {
             processors: &[],
         };
         let error = Generation::Target(Box::leak(Box::new(*unknown))).model("cuda:0").unwrap_err();
-        assert!(error.exit_status() == 2 && error.to_string().contains("--model"), "{error}");
+        assert!(error.exit_status() == 2 && error.to_string().contains("‹model=MODEL›"), "{error}");
     }
 }

@@ -116,7 +116,7 @@ impl Product {
         let mut executor = match gpu {
             None => Executor::for_product(device, schedule, factors)?,
             Some(gpu) => {
-                let simulated = || Error::request("--on is for a simulated device: --device model:NAME");
+                let simulated = || Error::request("‹on› is for a simulated device: ‹device=model:NAME›");
                 CudaReplay(gpu).executor(device.model().ok_or_else(simulated)?, schedule, factors)?
             }
         };

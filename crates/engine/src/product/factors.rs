@@ -60,7 +60,7 @@ impl Extents {
         }
         if self.b.0 != self.a.1 {
             return Err(Error::request(format!(
-                "A is {} and B is {}: B needs as many rows as A has columns; --transpose-a and --transpose-b take stored transposes",
+                "A is {} and B is {}: B needs as many rows as A has columns; ‹transpose_a› and ‹transpose_b› take stored transposes",
                 words(self.a),
                 words(self.b)
             )));
@@ -236,7 +236,7 @@ impl Factors {
     pub(super) fn has_scales(&self) -> Result<()> {
         match (&self.scale_a, &self.scale_b) {
             (Some(_), Some(_)) => Ok(()),
-            _ => Err(Error::request("the schedule has block scales; give them with --scale-a and --scale-b")),
+            _ => Err(Error::request("the schedule has block scales; give them with ‹scale_a› and ‹scale_b›")),
         }
     }
 }

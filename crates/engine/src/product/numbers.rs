@@ -22,6 +22,16 @@ impl NumberMatrix {
         NumberMatrix { rows: matrix.rows, columns: matrix.columns, values: values.collect() }
     }
 
+    /// The transposes of stacked matrices, as many as `batch`.
+    pub(crate) fn transposed(&self, batch: usize) -> NumberMatrix {
+        let (rows, columns) = (self.rows / batch.max(1), self.columns);
+        let transpose = |values: &[f64]| -> Vec<f64> {
+            (0..columns).flat_map(|column| (0..rows).map(move |row| values[row * columns + column])).collect()
+        };
+        let values = self.values.chunks((rows * columns).max(1)).flat_map(transpose).collect();
+        NumberMatrix { rows: columns * batch, columns: rows, values }
+    }
+
     /// Some columns.
     pub(crate) fn of_columns(&self, columns: &Range<usize>) -> NumberMatrix {
         let line = |row: &[f64]| row[columns.clone()].to_vec();
@@ -46,5 +56,20 @@ impl NumberMatrix {
         let beyond = |x: &f64| f64::from(*x as f32) != *x && !x.is_nan();
         let at = self.values.iter().position(beyond)?;
         Some((at / self.columns, at % self.columns, self.values[at]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transposed_batch_has_the_transpose_of_each_matrix() {
+        let values: Vec<f64> = (0..12).map(f64::from).collect();
+        let stacked = NumberMatrix { rows: 4, columns: 3, values };
+        let transposed = stacked.transposed(2);
+        assert_eq!((transposed.rows, transposed.columns), (6, 2));
+        assert_eq!(transposed.values[..6], [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
+        assert_eq!(transposed.transposed(2), stacked);
     }
 }

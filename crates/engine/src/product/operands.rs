@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::NumberMatrix;
-use crate::{Error, Result};
+use super::{Extents, NumberMatrix};
+use crate::Result;
 
 /// The rows of A, the columns of B, and the terms of each sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,22 +81,12 @@ impl ProductOperands {
     /// # Errors
     /// A request error: which matrix has what shape, and which one is expected.
     pub fn fit(&self) -> Result<()> {
-        let ProductShape { m, n, k } = self.shape();
-        if [m, n, k].contains(&0) {
-            return Err(Error::request(format!("A is {m} x {k} and B has {n} columns; there is nothing to multiply")));
-        }
-        if self.b.rows != k * self.batch {
-            return Err(Error::request(format!(
-                "A is {m} x {k} and B is {} x {n}: B needs as many rows as A has columns",
-                self.b.rows / self.batch
-            )));
-        }
-        match &self.c {
-            Some(c) if (c.rows, c.columns) != (m * self.batch, n) => {
-                let rows = c.rows / self.batch;
-                Err(Error::request(format!("C is {rows} x {}; expected {m} x {n}", c.columns)))
-            }
-            _ => Ok(()),
-        }
+        // A matrix that is no stack of the batch's matrices fits nothing.
+        let extent = |stacked: &NumberMatrix| match stacked.rows % self.batch {
+            0 => (stacked.rows / self.batch, stacked.columns),
+            _ => (stacked.rows, stacked.columns),
+        };
+        let (a, b, c) = (extent(&self.a), extent(&self.b), self.c.as_ref().map(extent));
+        Extents { a, b, c, bias: None, d: None }.fit()
     }
 }

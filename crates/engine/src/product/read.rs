@@ -182,7 +182,7 @@ fn codes(
     match (changed, conversion) {
         (0, _) => Ok((codes, wanted, None)),
         (_, Conversion::Exact | Conversion::Keep) => Err(Error::request(format!(
-            "{changed} of {} values of {own} are not in {wanted}; use --quantise to round them",
+            "{changed} of {} values of {own} are not in {wanted}; use ‹quantise› to round them",
             changes.losses.values
         ))),
         (_, Conversion::Quantise) => Ok((

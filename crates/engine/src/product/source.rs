@@ -1,6 +1,9 @@
 //! Operands of a product: read from files, or drawn.
 
-use super::{ArrayFile, Conversion, Extents, Factors, Matrix, OperandRounding, Schedule, Values, draw};
+use super::{
+    ArrayFile, Conversion, Extents, Factors, Matrix, NumberMatrix, OperandRounding, ProductOperands, Schedule, Values,
+    draw,
+};
 use crate::{
     Error, Result,
     device::{OperandLayout, Problem},
@@ -122,6 +125,39 @@ impl OperandSource {
         Ok(Factors { c, ..Factors::new(a.ok_or_else(missing)?, b.ok_or_else(missing)?) })
     }
 
+    /// The operands as numbers, whatever their formats, and the number of products in a batch.
+    ///
+    /// `None` without A and B; no number for matrices that are no batch.
+    ///
+    /// # Errors
+    /// Files that cannot be read; matrices or batches that do not fit together.
+    pub fn numbers(&self) -> Result<Option<(ProductOperands, Option<usize>)>> {
+        let (Some(a), Some(b)) = (&self.a, &self.b) else { return Ok(None) };
+        let mut batches = Vec::new();
+        let mut read = |name: &'static str, file: &ArrayFile, transposed: bool| {
+            let (matrix, batch) = file.read_batch()?;
+            batches.push((name, batch));
+            let numbers = NumberMatrix::of_matrix(&matrix);
+            Ok::<_, Error>(if transposed { numbers.transposed(batch.unwrap_or(1)) } else { numbers })
+        };
+        let (a, b) = (read("A", a, self.transposed[0])?, read("B", b, self.transposed[1])?);
+        let c = self.c.as_ref().map(|file| read("C", file, false)).transpose()?;
+        let words = |batch: Option<usize>| batch.map_or("one matrix".into(), |batch| format!("{batch} matrices"));
+        let batch = batches[0].1;
+        if let Some((name, other)) = batches.iter().find(|(_, other)| *other != batch) {
+            let (first, other) = (words(batch), words(*other));
+            return Err(Error::request(format!("A holds {first} and {name} {other}; both need as many")));
+        }
+        if batch == Some(0) {
+            return Err(Error::request("A holds 0 matrices; there is nothing to multiply"));
+        }
+        let (alpha, beta) = self.scale_factors();
+        let beta = if c.is_some() { beta } else { 0.0 };
+        let operands = ProductOperands { a, b, c, alpha, beta, batch: batch.unwrap_or(1) };
+        operands.fit()?;
+        Ok(Some((operands, batch)))
+    }
+
     /// The matrix of a name, read or drawn for a D of format `d`, if there is one.
     fn matrix(
         &self,
@@ -153,7 +189,7 @@ impl OperandSource {
 }
 
 fn missing() -> Error {
-    Error::request("A or B is missing: give --a and --b, or --shape M,N,K")
+    Error::request("A or B is missing: give ‹a› and ‹b›, or ‹shape=M,N,K›")
 }
 
 /// The format of the elements that a library takes: f32 for tf32, which it rounds itself.

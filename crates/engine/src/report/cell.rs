@@ -29,6 +29,15 @@ impl Cell {
         }
     }
 
+    /// Rewords the texts in it.
+    pub(super) fn reword(&mut self, reword: &impl Fn(&str) -> String) {
+        match self {
+            Cell::Text(text) => *text = reword(text),
+            Cell::List(cells) => cells.iter_mut().for_each(|cell| cell.reword(reword)),
+            _ => {}
+        }
+    }
+
     /// The value as text, with every digit of a number; `-` if it is empty.
     pub fn text(&self) -> String {
         match self {

@@ -176,6 +176,16 @@ impl Report {
 }
 
 impl Report {
+    /// The report with every text reworded, such as by [`crate::spelled`].
+    #[must_use]
+    pub fn reworded(mut self, reword: impl Fn(&str) -> String) -> Report {
+        let titles = self.tables.iter_mut().map(|table| &mut table.title);
+        titles.chain(&mut self.answer).chain(&mut self.notes).for_each(|text| *text = reword(text));
+        let rows = self.tables.iter_mut().flat_map(|table| &mut table.rows);
+        rows.flatten().for_each(|cell| cell.reword(&reword));
+        self
+    }
+
     /// The finding behind exit status 1; `None` if the claim holds or the work was interrupted.
     pub fn found(&self) -> Option<Verdict> {
         (!self.holds && self.interrupted.is_none()).then_some(self.verdict)

@@ -55,13 +55,13 @@ pub fn result(path: &Path, declared: &[Declaration]) -> Result<Kept> {
 fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Result<Kept, String> {
     let mut document: Value = serde_json::from_str(text).map_err(|error| match error.is_eof() {
         true => format!("it is truncated at line {}; make it again", error.line()),
-        false => format!("it is not JSON: {error}; --output json writes results"),
+        false => format!("it is not JSON: {error}; ‹output=json› writes results"),
     })?;
     let version =
         document["schema"].as_u64().filter(|_| document["tcnum"].is_string() && document["tables"].is_object());
     let newest = u64::from(schema::VERSION);
     match version {
-        None => return Err("it is not a result of tcnum; --output json writes results".into()),
+        None => return Err("it is not a result of tcnum; ‹output=json› writes results".into()),
         Some(version) if !(OLDEST..=newest).contains(&version) => {
             return Err(format!(
                 "its schema has version {version}; this program reads {OLDEST} to {newest}; make it again, or read it with tcnum {}",

@@ -65,11 +65,11 @@ impl ArrayCounts {
     /// A sentence on all arrays, of which the chosen ones are `done`; `None` if all are chosen.
     pub fn sentence(&self, done: &str) -> Option<String> {
         let left = [
-            (self.alone, "left alone (norms, biases, embeddings, scales, vectors; --include '*' takes them)"),
+            (self.alone, "left alone (norms, biases, embeddings, scales, vectors; ‹include='*'› takes them)"),
             (self.parts, "left alone as parts of quantised tensors (scales, zero points, codes)"),
             (self.integers, "left alone as integers"),
             (self.undecoded, "left out, in types of GGUF that are not decoded"),
-            (self.unwanted, "left out by --include and --exclude"),
+            (self.unwanted, "left out by ‹include› and ‹exclude›"),
         ];
         let all = self.chosen + left.iter().map(|(count, _)| count).sum::<usize>();
         let left: Vec<String> =
@@ -86,53 +86,62 @@ impl TensorChoice {
         (self.include.is_empty() || matches(&self.include)) && !matches(&self.exclude)
     }
 
-    /// The chosen tensors of a file.
-    ///
-    /// Without patterns these are the floating-point tensors. With `weights` they are those of two dimensions and more
-    /// that are no norms, biases, embeddings or scales, if there are any. Parts of quantised tensors are never chosen.
+    /// Refuses patterns that are none, or that match no name.
     ///
     /// # Errors
-    /// Patterns that are none, or that no tensor matches; a file in which nothing is chosen.
-    pub fn of<'a>(&self, file: &'a ArrayFile, weights: bool) -> Result<ChosenTensors<'a>> {
-        let names = || file.arrays.iter().map(|array| array.name.as_str());
-        for (flag, pattern) in
-            self.include.iter().map(|own| ("--include", own)).chain(self.exclude.iter().map(|own| ("--exclude", own)))
-        {
+    /// A request error: the pattern, and the nearest names.
+    pub fn check<'a, N: Iterator<Item = &'a str>>(&self, names: impl Fn() -> N) -> Result<()> {
+        let include = self.include.iter().map(|pattern| ("‹include›", pattern));
+        for (parameter, pattern) in include.chain(self.exclude.iter().map(|pattern| ("‹exclude›", pattern))) {
             if let Some(defect) = pattern::defect(pattern) {
-                return Err(Error::request(format!("{flag} '{pattern}': {defect}")));
+                return Err(Error::request(format!("{parameter} '{pattern}': {defect}")));
             }
             if !names().any(|name| pattern::matches(pattern, name)) {
                 let near = nearest(pattern, names(), 3).join(", ");
                 return Err(Error::request(format!(
-                    "{flag} '{pattern}': no tensor has such a name; the nearest: {near}"
+                    "{parameter} '{pattern}': no tensor has such a name; the nearest: {near}"
                 )));
             }
         }
-        let wanted = |array: &&StreamedArray| match self.include.is_empty() {
-            true => array.kind.is_floating() && !is_code_of_scale(array),
-            false => true,
-        };
+        Ok(())
+    }
+
+    /// The chosen tensors of a file.
+    ///
+    /// Without patterns these are the floating-point tensors. With `weights` they are the weights, if there are any, else all but
+    /// scales. Parts of quantised tensors are never chosen.
+    ///
+    /// # Errors
+    /// As [`TensorChoice::check`]; a file in which nothing is chosen.
+    pub fn of<'a>(&self, file: &'a ArrayFile, weights: bool) -> Result<ChosenTensors<'a>> {
+        self.check(|| file.arrays.iter().map(|array| array.name.as_str()))?;
         let named = file.arrays.iter().filter(|array| self.wants(&array.name));
-        let mut chosen: Vec<&StreamedArray> = named.filter(|array| !array.part).filter(wanted).collect();
-        let undecoded = file.arrays.iter().find(|array| array.bits == 0);
+        let mut chosen: Vec<&StreamedArray> = match self.include.is_empty() {
+            true => named.filter(|array| ArrayRole::of(array).holds_numbers()).collect(),
+            false => named.filter(|array| !array.part).collect(),
+        };
+        let is_weight = |array: &StreamedArray| ArrayRole::of(array) == ArrayRole::Weight;
         let has_weights = chosen.iter().any(|array| is_weight(array));
         if self.include.is_empty() && weights {
+            let undecoded = file.arrays.iter().find(|array| array.bits == 0);
             if let (Some(array), false) = (undecoded, has_weights) {
                 return Err(Error::request(format!(
-                    "array '{}' has the type {}, which is not decoded, and there are no other weights; name arrays by --include",
+                    "array '{}' has the type {}, which is not decoded, and there are no other weights; name arrays by ‹include›",
                     array.name,
                     array.kind.type_name()
                 )));
             }
             // Without weights, what is no scale is what the command is about.
-            chosen.retain(|array| if has_weights { is_weight(array) } else { !is_scale(array) });
+            chosen
+                .retain(|array| if has_weights { is_weight(array) } else { ArrayRole::of(array) != ArrayRole::Scale });
         }
+        let scale = |array: &&StreamedArray| ArrayRole::of(array) == ArrayRole::Part || names_scale(&array.name);
         match chosen.is_empty() {
-            true => Err(Error::request(match file.arrays.iter().find(|array| array.part || is_scale(array)) {
+            true => Err(Error::request(match file.arrays.iter().find(scale) {
                 Some(scale) => {
                     format!("there are no weights: '{}' is part of a quantised tensor, or a scale", scale.name)
                 }
-                None => "there are no floating-point tensors; use --include NAME for others (integers count by value)"
+                None => "there are no floating-point tensors; use ‹include=NAME› for others (integers count by value)"
                     .into(),
             })),
             false => Ok(ChosenTensors { counts: self.counts(file, &chosen), chosen }),
@@ -143,13 +152,13 @@ impl TensorChoice {
         let names: BTreeSet<&str> = chosen.iter().map(|array| array.name.as_str()).collect();
         let mut counts = ArrayCounts { tensors: chosen.len(), ..ArrayCounts::default() };
         for array in &file.arrays {
-            let count = match array {
-                own if names.contains(own.name.as_str()) => &mut counts.chosen,
-                own if !self.wants(&own.name) => &mut counts.unwanted,
-                own if own.part || is_code_of_scale(own) => &mut counts.parts,
-                own if own.bits == 0 => &mut counts.undecoded,
-                own if own.kind.is_floating() => &mut counts.alone,
-                _ => &mut counts.integers,
+            let count = match ArrayRole::of(array) {
+                _ if names.contains(array.name.as_str()) => &mut counts.chosen,
+                _ if !self.wants(&array.name) => &mut counts.unwanted,
+                ArrayRole::Part => &mut counts.parts,
+                ArrayRole::Undecoded => &mut counts.undecoded,
+                ArrayRole::Weight | ArrayRole::Scale | ArrayRole::Other => &mut counts.alone,
+                ArrayRole::Integers => &mut counts.integers,
             };
             *count += array.made_of;
         }
@@ -157,15 +166,57 @@ impl TensorChoice {
     }
 }
 
-/// True for codes of E8M0, a format of scales alone.
-fn is_code_of_scale(array: &StreamedArray) -> bool {
-    matches!(array.kind, Content::Format(format) if format.name == "e8m0")
+fn matches(patterns: &[&str], name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    patterns.iter().any(|pattern| pattern::matches(pattern, &name))
 }
 
-/// True for a scale or a zero point by its name.
-fn is_scale(array: &StreamedArray) -> bool {
-    let name = array.name.to_ascii_lowercase();
-    is_code_of_scale(array) || SCALES.iter().any(|own| pattern::matches(own, &name))
+/// True for the name of a scale or a zero point.
+fn names_scale(name: &str) -> bool {
+    matches(&SCALES, name)
+}
+
+/// The role of an array in a file of a model, by its name, its shape and its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArrayRole {
+    /// Part of a quantised tensor, or codes of E8M0, a format of scales alone.
+    Part,
+    /// Blocks of GGUF without a layout.
+    Undecoded,
+    /// Integers.
+    Integers,
+    /// A scale or a zero point, by its name.
+    Scale,
+    /// A weight of products: two dimensions or more, and no norm, bias or embedding by its name.
+    Weight,
+    /// Other numbers: norms, biases, embeddings, vectors.
+    Other,
+}
+
+impl ArrayRole {
+    pub(crate) fn of(array: &StreamedArray) -> ArrayRole {
+        match array.kind {
+            _ if array.part => ArrayRole::Part,
+            Content::Format(format) if format.name == "e8m0" => ArrayRole::Part,
+            _ if array.bits == 0 => ArrayRole::Undecoded,
+            kind if !kind.is_floating() => ArrayRole::Integers,
+            _ => ArrayRole::of_numbers(&array.name, &array.shape),
+        }
+    }
+
+    /// The role of floating-point numbers.
+    pub(crate) fn of_numbers(name: &str, shape: &[usize]) -> ArrayRole {
+        match () {
+            () if names_scale(name) => ArrayRole::Scale,
+            () if shape.len() > 1 && !matches(&LEFT_ALONE, name) => ArrayRole::Weight,
+            () => ArrayRole::Other,
+        }
+    }
+
+    /// True for floating-point numbers, scales among them.
+    pub(crate) fn holds_numbers(self) -> bool {
+        matches!(self, ArrayRole::Scale | ArrayRole::Weight | ArrayRole::Other)
+    }
 }
 
 /// Values of the last axis below which a tensor of three dimensions and more is a convolution's.
@@ -184,11 +235,6 @@ pub fn flattened<'a>(shapes: impl Iterator<Item = &'a [usize]>) -> Option<String
         count => format!("{count} convolutions are taken as matrices"),
     };
     Some(format!("{what}, a row for each index of the first axis (last axes of fewer than {KERNEL} values)."))
-}
-
-fn is_weight(array: &StreamedArray) -> bool {
-    let name = array.name.to_ascii_lowercase();
-    array.shape.len() > 1 && !is_scale(array) && !LEFT_ALONE.iter().any(|own| pattern::matches(own, &name))
 }
 
 #[cfg(test)]
@@ -226,7 +272,7 @@ mod tests {
         assert_eq!(names(&usual.chosen), ["model.layers.0.mlp.up_proj.weight"]);
         assert_eq!(
             usual.counts.sentence("quantised").unwrap(),
-            "6 arrays: 1 quantised (1 tensor), 5 left alone (norms, biases, embeddings, scales, vectors; --include '*' takes them)."
+            "6 arrays: 1 quantised (1 tensor), 5 left alone (norms, biases, embeddings, scales, vectors; ‹include='*'› takes them)."
         );
         assert_eq!(TensorChoice::default().of(&file, false).unwrap().chosen.len(), 6);
         let all = TensorChoice { include: vec!["*".into()], exclude: vec!["*bias".into()] };

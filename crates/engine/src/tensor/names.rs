@@ -69,7 +69,7 @@ impl ArrayNames {
         let row = shape.last().copied().unwrap_or(1);
         let refused = |what: String| {
             Err(Error::request(format!(
-                "--layout {layout}: '{tensor}' has the shape {shape:?}, and {what}; leave it out by --exclude, or omit --layout"
+                "‹layout={layout}›: '{tensor}' has the shape {shape:?}, and {what}; leave it out by ‹exclude›, or omit ‹layout›"
             )))
         };
         let whole = BlockFormat::WHOLE;
@@ -94,7 +94,7 @@ impl ArrayNames {
         let (before, after) = self.tensor.split_once('*').unwrap_or((&self.tensor, ""));
         let stem = tensor.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).ok_or_else(|| {
             Error::request(format!(
-                "--layout {}: its tensors are named '{}', and '{tensor}' is not; choose others by --include",
+                "‹layout={}›: its tensors are named '{}', and '{tensor}' is not; choose others by ‹include›",
                 self.layout.as_deref().unwrap_or_default(),
                 self.tensor
             ))

@@ -45,20 +45,45 @@ pub fn common_multiple(x: usize, y: usize) -> usize {
     x / a * y
 }
 
-/// The pieces of a tensor.
+/// A division of a tensor into pieces: bands of rows that end with a matrix, cut into columns.
+#[derive(Debug, Clone, Copy)]
+pub struct PieceGrid {
+    /// Rows of the tensor, over all matrices.
+    pub rows: usize,
+    /// Columns of the tensor.
+    pub columns: usize,
+    /// Rows with whose multiples pieces end.
+    pub matrix: usize,
+    /// Rows of a piece, at most.
+    pub high: usize,
+    /// Columns of a piece, at most.
+    pub wide: usize,
+}
+
+impl PieceGrid {
+    /// The pieces in their order.
+    pub fn pieces(&self) -> impl Iterator<Item = TensorPiece> + use<> {
+        let PieceGrid { rows, columns, .. } = *self;
+        let [matrix, high, wide] = [self.matrix, self.high, self.wide].map(|extent| extent.max(1));
+        let bands = (0..rows).step_by(matrix).flat_map(move |first| {
+            let end = rows.min(first + matrix);
+            (first..end).step_by(high).map(move |row| row..end.min(row.saturating_add(high)))
+        });
+        bands.flat_map(move |rows| {
+            (0..columns)
+                .step_by(wide)
+                .map(move |column| TensorPiece { rows: rows.clone(), columns: column..columns.min(column + wide) })
+        })
+    }
+}
+
+/// The pieces of a tensor that is converted.
 ///
 /// They are whole blocks of each of some rows and columns: rows are cut only where no block has several. Blocks of several rows
 /// end with a matrix, and so do pieces; blocks of all rows do not.
 #[derive(Debug)]
 pub struct Pieces {
-    rows: usize,
-    columns: usize,
-    /// Rows with whose multiples pieces end.
-    matrix: usize,
-    /// Rows of a piece, at most.
-    high: usize,
-    /// Columns of a piece, at most.
-    wide: usize,
+    grid: PieceGrid,
     /// Values of a part of a piece; the last may have fewer.
     part: usize,
     /// Pieces to work on at once.
@@ -86,21 +111,13 @@ impl Pieces {
         let several = block_rows > 1 && block_rows < BlockFormat::WHOLE;
         let matrix = if several { height.clamp(1, rows.max(1)) } else { rows.max(1) };
         let values = high.min(matrix) * wide.min(columns);
-        Pieces { rows, columns, matrix, high, wide, part, together: (TOGETHER / values.max(1)).max(2) }
+        let together = (TOGETHER / values.max(1)).max(2);
+        Pieces { grid: PieceGrid { rows, columns, matrix, high, wide }, part, together }
     }
 
     /// The pieces in their order.
     pub fn iter(&self) -> impl Iterator<Item = TensorPiece> + use<> {
-        let Pieces { rows, columns, matrix, high, wide, .. } = *self;
-        let bands = (0..rows).step_by(matrix).flat_map(move |first| {
-            let end = rows.min(first + matrix);
-            (first..end).step_by(high).map(move |row| row..end.min(row.saturating_add(high)))
-        });
-        bands.flat_map(move |rows| {
-            (0..columns)
-                .step_by(wide)
-                .map(move |column| TensorPiece { rows: rows.clone(), columns: column..columns.min(column + wide) })
-        })
+        self.grid.pieces()
     }
 
     /// The parts of a piece, over which sums are; a piece is read and written at once.

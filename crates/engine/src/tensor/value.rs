@@ -58,7 +58,7 @@ pub fn read(format: Option<&Format>, text: &str) -> Result<ValueRead> {
         (None, None) => (None, text.parse()?),
         (Some(_), None) => {
             return Err(Error::request(format!(
-                "'{text}' is a code of an unknown format; give --from, or write a hexadecimal number \
+                "'{text}' is a code of an unknown format; give ‹from›, or write a hexadecimal number \
                  with its exponent ({text}p0)"
             )));
         }

@@ -66,9 +66,9 @@ impl Operator {
         let &CalcRequest { format, environment, to, exact, .. } = request;
         let work = match (named(request.operation)?, to) {
             (None, Some(to)) => conversion(request, to)?,
-            (None, None) => return Err(Error::request("--op convert needs --to FORMAT")),
+            (None, None) => return Err(Error::request("‹op=convert› needs ‹to=FORMAT›")),
             (Some(operation), Some(_)) => {
-                return Err(Error::request(format!("--to is for --op convert; the operation is {}", operation.name())));
+                return Err(Error::request(format!("‹to› is for ‹op=convert›; the operation is {}", operation.name())));
             }
             (Some(operation), None) => {
                 let operation = match (operation, exact) {
@@ -180,7 +180,7 @@ fn conversion(request: &CalcRequest<'_>, to: &'static Format) -> Result<Task> {
 
 fn exact_without_effect(operation: &str) -> Error {
     Error::request(format!(
-        "--exact is for rint and for conversion of floating-point numbers to integers; the operation is {operation}"
+        "‹exact› is for rint and for conversion of floating-point numbers to integers; the operation is {operation}"
     ))
 }
 

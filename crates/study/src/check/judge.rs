@@ -107,7 +107,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     }
     if d.format != schedule.output.format {
         return Err(Error::request(format!(
-            "D holds {}, and the claim makes {}: leave out --output-format, or give the D that it names",
+            "D holds {}, and the claim makes {}: leave out ‹output_format›, or give the D that it names",
             d.format, schedule.output.format
         )));
     }
@@ -130,7 +130,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         false => {
             let [schedule] = &claim.schedules[..] else {
                 return Err(Error::request(
-                    "with C, a bias, alpha or scales of the schedule, give --instr or --schedule",
+                    "with C, a bias, alpha or scales of the schedule, give ‹instr› or ‹schedule›",
                 ));
             };
             let bounds = ElementBounds::new(&claim.model, schedule, factors)?;

@@ -202,7 +202,7 @@ impl FileConversion {
         }
         if let Some(name) = repeated(&planned) {
             return Err(within(Error::request(format!(
-                "two arrays of the result would have the name '{name}'; convert each into its own file, by --tensor"
+                "two arrays of the result would have the name '{name}'; convert each into its own file, by ‹tensor›"
             ))));
         }
         let writer = ArrayWriter::begin(output, &planned, &metadata)?;
@@ -246,7 +246,7 @@ impl FileConversion {
             (FileContent::Scalar(None), Some(format)) => FileContent::Blocks(format),
             (FileContent::Blocks(given), Some(format)) if given.name != format.name => {
                 return Err(Error::request(format!(
-                    "its metadata say that it holds {format}, not {given}; omit --from"
+                    "its metadata say that it holds {format}, not {given}; omit ‹from›"
                 )));
             }
             (given, _) => given,
@@ -255,7 +255,7 @@ impl FileConversion {
             (layout, named, arrays.metadata().contains_key("tcnum.scale"))
         {
             return Err(Error::request(format!(
-                "its metadata say that it holds blocks of the format '{name}', which is not known here; give its file by --from FILE.toml"
+                "its metadata say that it holds blocks of the format '{name}', which is not known here; give its file by ‹from=FILE.toml›"
             )));
         }
         let FileContent::Blocks(format) = layout else { return Ok(layout) };
@@ -436,7 +436,7 @@ fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> R
     kept.iter().try_for_each(|array| whole(array))?;
     match kept.iter().find(|array| array.bits == 0) {
         Some(array) => Err(Error::request(format!(
-            "array '{}' has the type {}, which is not decoded and which the result cannot hold; name the arrays to convert by --tensor",
+            "array '{}' has the type {}, which is not decoded and which the result cannot hold; name the arrays to convert by ‹tensor›",
             array.name,
             array.kind.type_name()
         ))),

@@ -253,7 +253,7 @@ fn block_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<u3
     };
     let codes = quantizer.candidates_of_largest(&amax).ok_or_else(|| {
         Error::request(format!(
-            "--scale-rule {}: it needs all values that share a scale at once; for a whole tensor choose another rule",
+            "‹scale_rule={}›: it needs all values that share a scale at once; for a whole tensor choose another rule",
             quantizer.rule
         ))
     })?;

@@ -160,7 +160,7 @@ pub fn converged(points: &[RatePoint], warps: u32) -> Option<RatePoint> {
 
 /// The error for a device that has no cost.
 pub fn without(name: &DeviceName) -> Error {
-    Error::unavailable(format!("{name} has no cost, since it executes no instructions; give a GPU, --device cuda:0"))
+    Error::unavailable(format!("{name} has no cost, since it executes no instructions; give a GPU, ‹device=cuda:0›"))
 }
 
 fn meters(device: &mut dyn Device) -> Result<&mut dyn Meters> {
@@ -181,7 +181,7 @@ pub fn conversions(formats: &[&Format]) -> Result<Vec<&'static Form>> {
     let forms: Vec<&'static Form> = scalar::all().iter().filter(chosen).collect();
     match forms.is_empty() {
         true => Err(Error::request(
-            "--conversions: no GPU instruction converts the formats of --fmt; omit --fmt to measure all conversions",
+            "‹conversions›: no GPU instruction converts the formats of ‹fmt›; omit ‹fmt› to measure all conversions",
         )),
         false => Ok(forms),
     }

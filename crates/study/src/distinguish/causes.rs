@@ -1,6 +1,6 @@
 //! Causes of differences of devices, in sentences and rows.
 
-use super::{
+use crate::distinction::{
     DifferenceCause, DifferenceReason,
     tables::{NamedSide, ReasonRow, key_row, names},
 };

@@ -116,7 +116,7 @@ fn cheapest(
                 true => "multiplies integers".to_string(),
                 false => format!("emulates {}", scheme.emulates.name()),
             };
-            return Err(Error::request(format!("{} {does}; --choose is among schemes of f64", scheme.name)));
+            return Err(Error::request(format!("{} {does}; ‹choose› is among schemes of f64", scheme.name)));
         }
         let counts: Vec<Scheme> = match scheme.a {
             OperandSplit::Slices(_) | OperandSplit::Moduli(_) => {

@@ -34,8 +34,8 @@ impl OperandTexts<'_> {
     /// Text that is no number, too many operands, operands that the instruction does not have.
     pub fn case(&self, i: &Instruction) -> Result<Case> {
         let mut case = Case::zeros(i);
-        fill("--a", i.a, self.a, &mut case.a)?;
-        fill("--b", i.b, self.b, &mut case.b)?;
+        fill("‹a›", i.a, self.a, &mut case.a)?;
+        fill("‹b›", i.b, self.b, &mut case.b)?;
         if let Some(text) = self.c {
             case.c = code(i.c, text)?;
         }
@@ -43,8 +43,8 @@ impl OperandTexts<'_> {
             let one = code(scale.format, "1")?;
             case.scale_a.fill(one);
             case.scale_b.fill(one);
-            fill("--scale-a", scale.format, self.scale_a, &mut case.scale_a)?;
-            fill("--scale-b", scale.format, self.scale_b, &mut case.scale_b)?;
+            fill("‹scale_a›", scale.format, self.scale_a, &mut case.scale_a)?;
+            fill("‹scale_b›", scale.format, self.scale_b, &mut case.scale_b)?;
         } else if !self.scale_a.is_empty() || !self.scale_b.is_empty() {
             return Err(Error::request(format!("{i} has no block scales")));
         }
@@ -58,12 +58,12 @@ impl OperandTexts<'_> {
         let Some(chunk) = i.chunk() else {
             return match given.is_empty() {
                 true => Ok(()),
-                false => Err(Error::request(format!("{i} is not sparse, so --positions does not apply"))),
+                false => Err(Error::request(format!("{i} is not sparse, so ‹positions› does not apply"))),
             };
         };
         if given.len() > case.positions.len() || !given.len().is_multiple_of(chunk.kept) {
             return Err(Error::request(format!(
-                "--positions takes {} for each chunk of {} elements, up to {} in all",
+                "‹positions› takes {} for each chunk of {} elements, up to {} in all",
                 chunk.kept,
                 chunk.length,
                 case.positions.len()
@@ -72,7 +72,7 @@ impl OperandTexts<'_> {
         for (number, own) in given.chunks(chunk.kept).enumerate() {
             if !chunk.allows(own.iter().copied()) {
                 let rule = chunk.rule();
-                return Err(Error::request(format!("--positions: chunk {number} has {own:?}; each has {rule}")));
+                return Err(Error::request(format!("‹positions›: chunk {number} has {own:?}; each has {rule}")));
             }
         }
         case.positions[..given.len()].copy_from_slice(given);

@@ -156,7 +156,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a DeviceName>) -> Result<()> {
     for name in names {
         if seen.contains(&name) {
             return Err(Error::request(format!(
-                "--device {name} is given twice; name each device once (GPUs of one generation are one model: H100 and H200 are hopper)"
+                "‹device={name}› is given twice; name each device once (GPUs of one generation are one model: H100 and H200 are hopper)"
             )));
         }
         seen.push(name);
@@ -289,7 +289,7 @@ mod tests {
     fn a_device_named_twice_and_devices_without_any_instruction_are_refused() {
         let choice = named(&["mma.m16n8k16.f32.bf16.bf16.f32"]);
         let twice = measured(&["hopper", "ampere", "H100"], &choice).unwrap_err();
-        assert!(twice.exit_status() == 2 && twice.to_string().contains("model:hopper is given twice"), "{twice}");
+        assert!(twice.exit_status() == 2 && twice.to_string().contains("model:hopper› is given twice"), "{twice}");
         let none = measured(&["volta", "turing"], &choice).unwrap_err();
         assert!(none.exit_status() == 2 && none.to_string().contains("volta or turing"), "{none}");
     }

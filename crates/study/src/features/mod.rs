@@ -1,7 +1,7 @@
 //! Features of matrix instructions that the literature lists, measured by a few directed inputs.
 //!
-//! Nothing is assumed about the device. The order of the sum comes first ([`crate::tree`]), because it shows which terms meet in one
-//! step; all other inputs are made for that order. A feature that the formats cannot show is not guessed: its cell is `-`, with the
+//! No model of the device is assumed. The order of the sum ([`crate::tree`]) shows which terms meet in one step; inputs for products,
+//! alignment and results are made for that order. A feature that the formats cannot show is not guessed: its cell is `-`, with the
 //! reason.
 
 mod alignment;

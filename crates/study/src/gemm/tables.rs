@@ -4,7 +4,7 @@ use super::between::{Between, KnownSchedule, ProductSide};
 use crate::{
     arithmetic::Model,
     device::DeviceName,
-    distinguish::tables as told,
+    distinction::tables as told,
     format::Format,
     product::{Differences, Factors, Product, Schedule},
     report::{Report, Table, Verdict, grouped},

@@ -8,7 +8,7 @@ use crate::{
     arithmetic::Rule,
     comparison::Nans,
     device::Device,
-    distinguish::{
+    distinction::{
         DevicePair, DifferenceCause, DifferenceReason, DistinctionVerdict, InstructionDistinction, observable,
     },
     isa::Instruction,

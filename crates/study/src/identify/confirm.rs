@@ -7,13 +7,13 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     bench::{Bench, Conflict, Element, Place},
-    comparison::{Answer, Difference, Kinds, Nans, ResultPlace, Subject, operands, shrink as reduction},
-    device::{Batches, CampaignWork, Device, Spot},
-    inputs::Sequence,
-    verify::{
+    campaign::{
         Part, Run, State, counterexamples, drive, engine,
         shrink::{Compared, shrink},
     },
+    comparison::{Answer, Difference, Kinds, Nans, ResultPlace, Subject, operands, shrink as reduction},
+    device::{Batches, CampaignWork, Device, Spot},
+    inputs::Sequence,
 };
 
 /// Differing outputs with which a run is not made longer.

@@ -1,7 +1,7 @@
 //! Working out the arithmetic of an instruction that nobody has described.
 //!
 //! 1. The device is asked the corners of the instruction and cases of the verification stream. A known arithmetic that gives
-//!    every answer ends the search at once.
+//!    every answer goes on with step 5.
 //! 2. Masks find the order of the sum ([`tree`](crate::tree)).
 //! 3. Each step of the sum, the last one first, is found among all possibilities by tiles that show it alone. With the later
 //!    steps known, an answer refutes all alignments and roundings but a few.

@@ -9,7 +9,7 @@ use crate::{
     arithmetic::{KeyValue, Rule},
     base::interrupt,
     comparison::{Nans, with_one_nan},
-    distinguish::{observable, properties},
+    distinction::{observable, properties},
     isa::{Codes, Instruction},
     rule::shown,
 };

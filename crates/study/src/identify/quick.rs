@@ -6,7 +6,7 @@ use crate::{
     bench::part,
     comparison::{Nans, Subject, operands},
     device::{Batches, Device, ask},
-    distinguish::{AlikeArithmetics, Kit, kit},
+    distinction::{AlikeArithmetics, Kit, kit},
     inputs::{Corners, Sequence},
     isa::{Instruction, Tiles},
 };
@@ -61,7 +61,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     let kit = kit(i)?;
     if kit.known.is_empty() {
         return Err(Error::request(format!(
-            "no arithmetic is known for the operands of {i}; leave out --quick to search for a rule"
+            "no arithmetic is known for the operands of {i}; leave out ‹quick› to search for a rule"
         )));
     }
     let lanes = i.m.min(i.n);

@@ -4,7 +4,7 @@ use super::{Finding, common::common};
 use crate::{
     base::sentence::listed,
     comparison::{Answer, Difference},
-    distinguish::DifferenceKind,
+    distinction::DifferenceKind,
     format::{Class, Format},
     isa::Codes,
     report::grouped,

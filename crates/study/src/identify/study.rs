@@ -17,13 +17,13 @@ use crate::{
     Error, Result,
     arithmetic::{Evidence, EvidenceSource, Rule},
     base::{interrupt, work::UNASKED},
+    campaign::{Part, State},
     comparison::{Difference, Nans, with_one_nan},
     device::{CampaignWork, Device, DeviceName, Identity},
     inputs::Sequence,
     isa::{Case, Instruction},
     rule::Tested,
     trace::Trace,
-    verify::{Part, State},
 };
 
 /// Tiles of a search by default.

@@ -4,11 +4,11 @@ use super::{Finding, Identification, Refuting, Study, shortfall::Shortfall, word
 use crate::{
     Error, Result,
     base::work::UNASKED,
+    campaign::{Part, regimes},
     comparison::{Difference, Kinds, Listing, MismatchOrigin, Subject, operands},
-    distinguish::DifferenceKind,
+    distinction::DifferenceKind,
     report::{Report, Table, Verdict, grouped},
     rule::{self, Decision, RefutingData, Tested, summaries},
-    verify::{Part, tables::regimes},
 };
 
 crate::rows! {
@@ -169,7 +169,7 @@ fn remarks(finding: &Finding) -> Vec<String> {
     let mut notes = Vec::new();
     if found.spent {
         notes.push(format!(
-            "{name}: the search ended early, after {} tiles; --budget N allows N tiles.",
+            "{name}: the search ended early, after {} tiles; ‹budget=N› allows N tiles.",
             grouped(found.executions as i64)
         ));
     }
@@ -187,7 +187,7 @@ fn remarks(finding: &Finding) -> Vec<String> {
     }
     if let Some(part) = held_out.as_ref().filter(|part| stopped.is_none() && !part.state.finished) {
         notes.push(format!(
-            "{name}: the held-out run ended after {} seconds with {} cases; --cases N asks for N cases.",
+            "{name}: the held-out run ended after {} seconds with {} cases; ‹cases=N› asks for N cases.",
             UNASKED.as_secs(),
             grouped(part.state.compared() as i64)
         ));

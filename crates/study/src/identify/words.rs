@@ -108,13 +108,13 @@ pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
                 one.known
             ),
             None => format!(
-                "None of the {} known arithmetics fits {} on {device}; leave out --quick to search for a rule.",
+                "None of the {} known arithmetics fits {} on {device}; leave out ‹quick› to search for a rule.",
                 one.known, one.instruction
             ),
         }),
         all if unknown == 0 => Some(format!("{device} computes all {} instructions by known arithmetics.", all.len())),
         all => Some(format!(
-            "{device} computes {unknown} of {} instructions by no known arithmetic; leave out --quick to search for rules.",
+            "{device} computes {unknown} of {} instructions by no known arithmetic; leave out ‹quick› to search for rules.",
             all.len()
         )),
     }

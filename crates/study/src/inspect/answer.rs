@@ -12,7 +12,7 @@ use crate::{
     base::visible::one_line,
     checkpoint::{Checkpoint, CheckpointTensor, TRUNCATED},
     report::{Table, counted},
-    tensor::UnsoundValues,
+    tensor::{ArrayRole, UnsoundValues},
 };
 
 /// Progress of reading: the tensor at hand, and the numbers of values that are read.
@@ -30,10 +30,11 @@ pub fn inspected(
             true => Some(Survey::of(checkpoint, tensor, &mut |values| progress(&tensor.name, values))?),
             false => None,
         };
-        if let Some(survey) = survey.as_ref().filter(|_| checkpoint.is_weight(tensor)) {
+        let role = checkpoint.role(tensor);
+        if let Some(survey) = survey.as_ref().filter(|_| matches!(role, ArrayRole::Weight | ArrayRole::Other)) {
             unsound.add(&one_line(&tensor.name), [survey.nan, survey.infinite], survey.largest);
         }
-        rows.push(CheckpointTensorRow::new(tensor, survey.as_ref(), format_name(&checkpoint.file, tensor)));
+        rows.push(CheckpointTensorRow::new(tensor, role, survey.as_ref(), format_name(&checkpoint.file, tensor)));
         Ok(())
     };
     let outcome = chosen.iter().try_for_each(&mut one).map_err(|error| error.within(checkpoint.path().display()));

@@ -5,7 +5,7 @@ use crate::{
     array::ArrayFile,
     checkpoint::{CheckpointTensor, GlobalScale, Packing, Quantised, TensorContent},
     report::three_digits,
-    tensor::Sharing,
+    tensor::{ArrayRole, Sharing},
 };
 
 crate::rows! {
@@ -53,6 +53,8 @@ crate::rows! {
         infinite: Option<u64> => shown("infinite").if_filled(),
         /// The arrays that make it up.
         arrays: Vec<String> => hidden(),
+        /// True for a weight: what `quantise` and `convert` take without patterns.
+        weight: bool => hidden(),
     }
 
     /// A tensor of two checkpoints, compared after decoding.
@@ -232,7 +234,12 @@ fn unlikely(own: &Quantised, survey: &Survey) -> Vec<String> {
 
 impl CheckpointTensorRow {
     /// The row of a tensor; without a survey, of one that is not decoded.
-    pub fn new(tensor: &CheckpointTensor, survey: Option<&Survey>, format: String) -> CheckpointTensorRow {
+    pub(crate) fn new(
+        tensor: &CheckpointTensor,
+        role: ArrayRole,
+        survey: Option<&Survey>,
+        format: String,
+    ) -> CheckpointTensorRow {
         let own = tensor.quantised();
         let both = own.zip(survey);
         let nibbles = both.and_then(|(own, survey)| Some(nibbles(tensor, own.reading.packing, survey.nibbles?)));
@@ -278,6 +285,7 @@ impl CheckpointTensorRow {
             nan: count(|survey| survey.nan),
             infinite: count(|survey| survey.infinite),
             arrays: tensor.arrays.clone(),
+            weight: role == ArrayRole::Weight,
         }
     }
 }

@@ -222,7 +222,7 @@ impl BitPlan<'_> {
     ) -> Result<()> {
         if self.op == Op::Accumulate {
             return Err(Error::request(
-                "--op accumulate: sums are compared without c; give multiply, inner-product or dot",
+                "‹op=accumulate›: sums are compared without c; give multiply, inner-product or dot",
             ));
         }
         for instruction in self.instructions {

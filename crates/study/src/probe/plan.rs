@@ -100,7 +100,7 @@ impl<'a> Probed<'a> {
                     self.list(request, first)?;
                     if outcome.is_ok() && first.profile.samples < samples {
                         self.notes.push(format!(
-                            "{instruction}, {op}: {} of {SAMPLES} samples were taken in a minute; --samples N takes N.",
+                            "{instruction}, {op}: {} of {SAMPLES} samples were taken in a minute; ‹samples=N› takes N.",
                             first.profile.samples
                         ));
                     }

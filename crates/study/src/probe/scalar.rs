@@ -66,7 +66,7 @@ impl ScalarPlan<'_> {
         let last = |form: &Form| Space::new(form, self.seed).size() - 1;
         match self.first.and_then(|first| Some((first, forms.iter().find(|form| last(form) < first)?))) {
             Some((first, form)) => {
-                Err(Error::request(format!("{form} has inputs 0 to {}; --first is {first}", last(form))))
+                Err(Error::request(format!("{form} has inputs 0 to {}; ‹first› is {first}", last(form))))
             }
             None => Ok((name, forms)),
         }

@@ -118,7 +118,7 @@ pub fn notes(absent: &[&str], simulated: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if simulated {
         notes.push(
-            "No hardware ran: the rule's exact evaluation was compared with the engine's, on a part of the inputs; use --cases for \
+            "No hardware ran: the rule's exact evaluation was compared with the engine's, on a part of the inputs; use ‹cases› for \
              more."
                 .into(),
         );

@@ -68,12 +68,12 @@ impl QuantisationTarget {
         };
         let format = BlockFormat::scaled(format, rows, columns)?;
         if let Some(why) = rule.refusal(format) {
-            return Err(Error::request(format!("--scale-rule {why}")));
+            return Err(Error::request(format!("‹scale_rule› {why}")));
         }
         match sharing {
             ScaleScope::Channel | ScaleScope::Shared(Sharing::Tensor) if rule.needs_all_values() => {
                 Err(Error::request(format!(
-                    "--scale-rule {rule}: it needs all values that share a scale at once; for --per {sharing} choose another rule"
+                    "‹scale_rule={rule}›: it needs all values that share a scale at once; for ‹per={sharing}› choose another rule"
                 )))
             }
             _ => Ok(QuantisationTarget::Scaled { format, rule, sharing }),
@@ -154,7 +154,7 @@ impl ScaleScope {
             "channel" => Ok(ScaleScope::Channel),
             other => Sharing::parse(other).map(ScaleScope::Shared).ok_or_else(|| {
                 Error::request(format!(
-                    "--per {other}: scales are for a tensor, channel, row, blocks of ROWSxCOLUMNS (1x128, 128x128), or none"
+                    "‹per={other}›: scales are for a tensor, channel, row, blocks of ROWSxCOLUMNS (1x128, 128x128), or none"
                 ))
             }),
         }
@@ -170,14 +170,14 @@ pub fn shared(to: FileContent, per: &str) -> Result<FileContent> {
         ScaleScope::Shared(sharing) => sharing.blocks(),
         other => {
             return Err(Error::request(format!(
-                "--per {other}: scales are for blocks of ROWSxCOLUMNS, a row (of a weight: a channel) or a tensor"
+                "‹per={other}›: scales are for blocks of ROWSxCOLUMNS, a row (of a weight: a channel) or a tensor"
             )));
         }
     };
     let format = match to {
         FileContent::Blocks(format) if length < BlockFormat::WHOLE => format.with_blocks(rows, length),
         FileContent::Blocks(format) => {
-            return Err(Error::request(format!("--per {per}: {format} has blocks; choose ROWSxCOLUMNS")));
+            return Err(Error::request(format!("‹per={per}›: {format} has blocks; choose ROWSxCOLUMNS")));
         }
         FileContent::Scalar(Some(format)) => BlockFormat::scaled(format, rows, length)?,
         FileContent::Scalar(None) => return Ok(to),
@@ -200,7 +200,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     let all = rules.iter().any(|name| name == ALL);
     let mut asked: Vec<&'static ScaleRule> = Vec::new();
     for name in rules.iter().filter(|name| *name != ALL) {
-        let rule = find_rule(name).map_err(|error| error.within("--scale-rule"))?;
+        let rule = find_rule(name).map_err(|error| error.within("‹scale_rule›"))?;
         // Two names can be one rule.
         if !asked.contains(&rule) {
             asked.push(rule);
@@ -214,7 +214,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
             FileContent::Blocks(format) => {
                 for format in with_blocks(format, &per) {
                     let target = |rule: &'static ScaleRule| match rule.refusal(format) {
-                        Some(why) => Err(Error::request(format!("--scale-rule {why}"))),
+                        Some(why) => Err(Error::request(format!("‹scale_rule› {why}"))),
                         None => Ok(QuantisationTarget::Blocks { format, rule }),
                     };
                     let own = find_rule(format.default_rule)?;
@@ -234,21 +234,21 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
             return Err(refused.swap_remove(at).1);
         }
         return Err(Error::request(format!(
-            "--scale-rule {rule}: {} has no scales; choose a format of at most {WIDEST_SCALED} bits, and no --per none",
+            "‹scale_rule={rule}›: {} has no scales; choose a format of at most {WIDEST_SCALED} bits, and no ‹per=none›",
             names.join(", ")
         )));
     }
     let none_shares = |own: &&ScaleScope| targets.iter().all(|target| target.sharing_name() != own.to_string());
     if let Some(sharing) = per.iter().find(none_shares) {
         return Err(Error::request(format!(
-            "--per {sharing}: {} has no such scales; block formats take ROWSxCOLUMNS, plain formats of at most \
+            "‹per={sharing}›: {} has no such scales; block formats take ROWSxCOLUMNS, plain formats of at most \
              {WIDEST_SCALED} bits all, and wider ones none",
             names.join(", ")
         )));
     }
     let twice = targets.iter().enumerate().find(|(at, target)| targets[..*at].contains(target));
     match twice {
-        Some((_, target)) => Err(Error::request(format!("--to: {} is given twice", target.format_name()))),
+        Some((_, target)) => Err(Error::request(format!("‹to›: {} is given twice", target.format_name()))),
         None => Ok(targets),
     }
 }
@@ -299,7 +299,7 @@ fn plain(
 ) -> Result<Vec<QuantisationTarget>> {
     if format.bits > WIDEST {
         return Err(Error::request(format!(
-            "--to {format}: it has {} bits; choose a format of at most {WIDEST}",
+            "‹to={format}›: it has {} bits; choose a format of at most {WIDEST}",
             format.bits
         )));
     }

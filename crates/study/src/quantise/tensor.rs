@@ -136,7 +136,7 @@ impl Quantisation<'_> {
         }
         match fit {
             0 => Err(Error::request(format!(
-                "--activations: no chosen tensor has the name and the rows of an array; {}",
+                "‹activations›: no chosen tensor has the name and the rows of an array; {}",
                 activations.described()
             ))),
             fit if fit < count => {
@@ -206,7 +206,7 @@ impl Quantisation<'_> {
                     let first = self.axis.filter(|axis| *axis == 0 || *axis == -dimensions);
                     if let (Some(axis), true) = (first, dimensions > 1) {
                         return Err(Error::request(format!(
-                            "array '{}': --per channel has a scale for each index of the first axis, along which rows lie with --axis {}; \
+                            "array '{}': ‹per=channel› has a scale for each index of the first axis, along which rows lie with ‹axis={}›; \
                              choose another",
                             array.name, axis
                         )));

@@ -337,15 +337,15 @@ fn rules_and_sharing_that_no_format_takes_are_refused() {
     let all = targets(&names(&["mxfp4", "q4-0"]), &names(&["all"]), &[]).unwrap();
     assert_eq!(all.iter().filter(|target| target.rule_name() == Some("extreme")).count(), 1);
     for (formats, rules, per, part) in [
-        (&["bf16"][..], &["pow2"][..], &[][..], "--scale-rule pow2: bf16 has no scales"),
-        (&["e4m3"], &["percentile"], &[], "--scale-rule percentile: it needs all values"),
-        (&["mxfp4"], &["extreme"], &[], "--scale-rule extreme needs elements of two's complement"),
-        (&["e4m3"], &["extreme"], &[], "--scale-rule extreme needs elements of two's complement"),
+        (&["bf16"][..], &["pow2"][..], &[][..], "‹scale_rule=pow2›: bf16 has no scales"),
+        (&["e4m3"], &["percentile"], &[], "‹scale_rule=percentile›: it needs all values"),
+        (&["mxfp4"], &["extreme"], &[], "‹scale_rule› extreme needs elements of two's complement"),
+        (&["e4m3"], &["extreme"], &[], "‹scale_rule› extreme needs elements of two's complement"),
         (&["mxfp4"], &["four-over-six:448"], &[], "four-over-six:448 sets the largest scale"),
         (&["e4m3"], &["flor"], &[], "unknown scale rule 'flor'; the nearest are 'floor'"),
-        (&["bf16"], &[], &["1x32"], "--per 1x32: bf16 has no such scales"),
-        (&["e4m3"], &[], &["1x"], "--per 1x: scales are for"),
-        (&["f32"], &[], &[], "--to f32: it has 32 bits"),
+        (&["bf16"], &[], &["1x32"], "‹per=1x32›: bf16 has no such scales"),
+        (&["e4m3"], &[], &["1x"], "‹per=1x›: scales are for"),
+        (&["f32"], &[], &[], "‹to=f32›: it has 32 bits"),
         (&["e4m3", "e4m3"], &[], &[], "e4m3 is given twice"),
         (&["e12m4"], &[], &[], "e12m4"),
     ] {

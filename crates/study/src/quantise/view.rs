@@ -2,9 +2,8 @@
 
 use crate::{
     Error, Result,
-    array::{ArrayFile, Content, StreamedArray},
-    format::{Encoding, Format},
-    tensor::{FormatDecoder, TensorPiece, is_convolution},
+    array::{ArrayFile, StreamedArray},
+    tensor::{ElementReader, PieceGrid, TensorPiece, is_convolution},
 };
 
 /// Values of a panel, about: few enough to stay in a cache, and in memory that was used before.
@@ -62,17 +61,6 @@ impl RowShape {
     }
 }
 
-enum ElementReader {
-    Single,
-    Double,
-    Codes(FormatDecoder),
-    /// Integers of this many bytes.
-    Integers {
-        bytes: usize,
-        signed: bool,
-    },
-}
-
 impl<'a> TensorRows<'a> {
     /// The tensor `array` along `axis`: from 0, or from -1 backwards. A single number is a row of its own.
     ///
@@ -86,26 +74,13 @@ impl<'a> TensorRows<'a> {
     ///
     /// Blocks of several rows end with their matrix.
     pub(super) fn panels(&self, block: (usize, usize)) -> Vec<TensorPiece> {
-        let mut panels = Vec::new();
-        if self.rows == 0 || self.columns == 0 {
-            return panels;
-        }
-        let columns = match self.columns * block.0 <= 4 * PANEL {
-            true => self.columns,
+        let wide = match self.columns * block.0 <= 4 * PANEL {
+            true => self.columns.max(1),
             false => (PANEL / block.0).max(PART).next_multiple_of(block.1),
         };
-        let rows = (PANEL / columns.min(self.columns)).max(1).next_multiple_of(block.0);
-        let height = if block.0 > 1 { self.height.clamp(1, self.rows) } else { self.rows };
-        for matrix in (0..self.rows).step_by(height) {
-            let end = self.rows.min(matrix + height);
-            for row in (matrix..end).step_by(rows) {
-                for column in (0..self.columns).step_by(columns) {
-                    let rows = row..end.min(row + rows);
-                    panels.push(TensorPiece { rows, columns: column..self.columns.min(column + columns) });
-                }
-            }
-        }
-        panels
+        let high = (PANEL / wide.min(self.columns.max(1))).max(1).next_multiple_of(block.0);
+        let matrix = if block.0 > 1 { self.height.clamp(1, self.rows.max(1)) } else { self.rows };
+        PieceGrid { rows: self.rows, columns: self.columns, matrix, high, wide }.pieces().collect()
     }
 
     /// Reads a panel row by row; values of wider formats are rounded to nearest.
@@ -143,48 +118,15 @@ impl<'a> TensorRows<'a> {
     }
 
     fn decode(&self, bytes: &[u8], values: &mut [f32]) -> Result<()> {
-        match &self.elements {
-            ElementReader::Single => {
-                values.iter_mut().zip(bytes.as_chunks().0).for_each(|(value, word)| *value = f32::from_le_bytes(*word));
-            }
-            ElementReader::Double => {
-                for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
-                    let wide = f64::from_le_bytes(*word);
-                    *value = wide as f32;
-                    if wide.is_finite() && wide != 0.0 && !value.is_normal() && !value.is_subnormal() {
-                        return Err(Error::request(format!(
-                            "array '{}' holds {wide:e}, which f32 cannot hold (1e-45 to 3e38); tensors are read as f32",
-                            self.array.name
-                        )));
-                    }
-                }
-            }
-            ElementReader::Codes(decoder) => decoder.decode(bytes, values),
-            ElementReader::Integers { bytes: width, signed } => {
-                for (value, word) in values.iter_mut().zip(bytes.chunks_exact(*width)) {
-                    let mut whole = [0; 8];
-                    whole[..*width].copy_from_slice(word);
-                    let raw = u64::from_le_bytes(whole);
-                    let empty = 64 - 8 * *width as u32;
-                    *value = if *signed { ((raw << empty) as i64 >> empty) as f32 } else { raw as f32 };
-                }
-            }
-        }
-        Ok(())
+        self.elements.read_single(bytes, values).map_err(|wide| {
+            Error::request(format!(
+                "array '{}' holds {wide:e}, which f32 cannot hold (1e-45 to 3e38); tensors are read as f32",
+                self.array.name
+            ))
+        })
     }
 }
 
 fn elements(array: &StreamedArray) -> Result<ElementReader> {
-    match array.kind {
-        Content::Format(format) if format.name == "f32" => Ok(ElementReader::Single),
-        Content::Format(format) if format.name == "f64" => Ok(ElementReader::Double),
-        Content::Format(Format { encoding: Encoding::Integer { signed }, .. }) => {
-            Ok(ElementReader::Integers { bytes: array.width, signed: *signed })
-        }
-        Content::Format(format) => Ok(ElementReader::Codes(FormatDecoder::new(format)?)),
-        Content::Unsigned(bytes) => Ok(ElementReader::Integers { bytes, signed: false }),
-        Content::Other(name) => {
-            Err(Error::request(format!("array '{}' has the type {name}, which quantise does not read", array.name)))
-        }
-    }
+    ElementReader::of(array.kind).map_err(|error| error.within(format!("array '{}'", array.name)))
 }

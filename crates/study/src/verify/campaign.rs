@@ -6,9 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    MOST_LISTED, MOST_MISMATCHES, Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples,
-    drive, drive_all, engine, rule_digest,
+use super::checkpoint::Checkpoint;
+use crate::campaign::{
+    MOST_LISTED, MOST_MISMATCHES, Part, Run, State, counterexample_trace, counterexamples, drive, drive_all, engine,
+    rule_digest,
 };
 use crate::{
     Error, Interruption, Result,
@@ -65,14 +66,14 @@ impl CampaignRequest {
         self.instructions.retain(|instruction| seen.insert(instruction.name.clone()));
         if self.max_mismatches > MOST_MISMATCHES {
             return Err(Error::request(format!(
-                "--max-mismatches {}: a run lists up to {MOST_MISMATCHES} counterexamples",
+                "‹max_mismatches={}›: a run lists up to {MOST_MISMATCHES} counterexamples",
                 self.max_mismatches
             )));
         }
         let chosen = self.instructions.len() as u64;
         if self.max_mismatches * chosen > MOST_LISTED {
             return Err(Error::request(format!(
-                "--max-mismatches {}: a command lists up to {MOST_LISTED} counterexamples, {} for each of {chosen} instructions",
+                "‹max_mismatches={}›: a command lists up to {MOST_LISTED} counterexamples, {} for each of {chosen} instructions",
                 self.max_mismatches,
                 MOST_LISTED / chosen
             )));
@@ -111,7 +112,7 @@ pub fn devices(named: &[DeviceName]) -> Result<Vec<DeviceName>> {
             },
             DeviceName::Trace(_) => {
                 return Err(Error::request(format!(
-                    "{name} replays recorded tiles only; to compare them leave out --instr, --fmt and --all"
+                    "{name} replays recorded tiles only; to compare them leave out ‹instr›, ‹fmt› and ‹all›"
                 )));
             }
             _ => names.push(name.clone()),
@@ -294,7 +295,7 @@ impl Campaign {
         if enough {
             parts[at].end_here()?;
             ended.push(format!(
-                "{instruction}: {} of the {DEFAULT_CASES} default cases fit into a minute; --cases N compares N.",
+                "{instruction}: {} of the {DEFAULT_CASES} default cases fit into a minute; ‹cases=N› compares N.",
                 parts[at].run.cases
             ));
             return Ok(());
@@ -350,7 +351,7 @@ impl Campaign {
             let instruction = part.run.instruction()?;
             let Some(file) = files.of(&instruction) else {
                 notes.push(
-                    "--counterexamples FILE keeps them; `tcnum verify FILE --device DEVICE` executes them again."
+                    "‹counterexamples=FILE› keeps them; `tcnum verify FILE --device DEVICE` executes them again."
                         .into(),
                 );
                 break;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Run};
+use crate::campaign::{Part, Run};
 use crate::{
     Error, Result,
     base::{atomic, text},

@@ -1,6 +1,6 @@
 //! A whole comparison in one call.
 
-use super::{Run, State, drive, engine};
+use crate::campaign::{Run, State, drive, engine};
 use crate::{
     Result,
     arithmetic::Model,

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{MOST_LISTED, Part, Run, State, checkpoint, reports, rule_digest};
+use super::{checkpoint, reports};
+use crate::campaign::{MOST_LISTED, Part, Run, State, rule_digest};
 use crate::{Error, Result, arithmetic::Model, base::text, device::Count};
 
 /// A part and its file, for messages.
@@ -126,7 +127,7 @@ fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) 
         defects.push(format!("parts of {instruction} are not finished: {}", unfinished.join(", ")));
     }
     if !defects.is_empty() && !partial {
-        return Err(Error::request(format!("{}; --partial merges what there is", defects.join("; "))));
+        return Err(Error::request(format!("{}; ‹partial› merges what there is", defects.join("; "))));
     }
     let mut merged = Part { run: first.part.run.whole(), ..first.part.clone() };
     merged.ran.device = distinct(group.iter().map(|source| &source.part.ran.device[..]));

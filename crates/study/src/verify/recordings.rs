@@ -6,6 +6,7 @@ use super::{
     replay::{self, Replay, ReplayRequest},
     trace::{self, causes, verify},
 };
+
 use crate::{
     Error, Result, Stage,
     base::interrupt,
@@ -57,7 +58,7 @@ pub fn files(named: impl IntoIterator<Item = String>) -> Result<Vec<String>> {
         }
     }
     match files.is_empty() {
-        true => Err(Error::request("no recording is named; give --device trace:FILE, or files")),
+        true => Err(Error::request("no recording is named; give ‹device=trace:FILE›, or files")),
         false => Ok(files),
     }
 }

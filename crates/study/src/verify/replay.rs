@@ -1,9 +1,7 @@
 //! Replays: recorded operands executed again by a device, each tile a case that a model judges.
 
-use super::{
-    shrink::Compared,
-    trace::{Verification, difference, reduce, row},
-};
+use super::trace::{Verification, difference, reduce, row};
+use crate::campaign::shrink::Compared;
 use crate::{
     Result,
     comparison::{Difference, Kinds, Nans, Subject, VerificationRow, operands},

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Part, Ran, Run, State, tables::RegimeRow};
+use crate::campaign::{Part, Ran, RegimeRow, Run, State};
 use crate::{
     Error, Result,
     comparison::{Answer, Difference, MismatchRow, ResultPlace, VerificationRow},
@@ -137,10 +137,11 @@ mod tests {
     use crate::{
         arithmetic::{Model, shipped},
         base::text::LONGEST_RESULT,
+        campaign::{MOST_LISTED, regimes},
         inputs::Sequence,
         isa::{self, Instruction},
         report::{Report, View, ViewLayout, render},
-        verify::{MOST_LISTED, tables},
+        verify::tables,
     };
 
     /// A finished part of a tile with a counterexample, whose operands are shifted right by `shift` bits.
@@ -195,7 +196,7 @@ mod tests {
     fn report_of(part: &Part, model: &Model) -> String {
         let parts = std::slice::from_ref(part);
         let mut report = Report::new("verify", "tcnum verify");
-        report.tables = vec![tables::verification(parts), tables::regimes(parts)];
+        report.tables = vec![tables::verification(parts), regimes(parts)];
         report.tables.extend(tables::differences(parts, Some(("m", model)), Some(("d", model))).unwrap());
         render(&report, View::Json, &ViewLayout::default())
     }

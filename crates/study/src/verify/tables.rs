@@ -1,31 +1,15 @@
 //! Tables and reports of campaigns.
 
-use serde::Deserialize;
-
-use super::{Campaign, Part};
+use super::Campaign;
 use crate::{
     Result,
     arithmetic::Model,
+    campaign::{Part, regimes},
     comparison::{Answer, Listing, MismatchOrigin, Nans, Subject, VerificationRow, counts_note},
     device::Device,
     report::{Report, Table, grouped},
     steps,
 };
-
-crate::rows! {
-    /// A regime of operands in a part of a campaign.
-    #[derive(Deserialize)]
-    pub struct RegimeRow in "regimes" {
-        /// Instruction.
-        instruction: String => shown("instruction").essential(),
-        /// Regime.
-        regime: String => shown("regime").essential(),
-        /// Outputs compared.
-        compared: u64 => shown("compared").essential(),
-        /// Outputs that differ.
-        differing: u64 => shown("differ").essential(),
-    }
-}
 
 /// Makes the table of comparisons: a row for each part of a run.
 pub fn verification<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Table {
@@ -61,19 +45,6 @@ fn verification_row(part: &Part) -> VerificationRow {
         rate: Some(compared as f64 / state.seconds.max(1e-9)),
         ..VerificationRow::default()
     }
-}
-
-/// Makes the table of regimes: a row for each regime of each part.
-pub fn regimes<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Table {
-    let rows = parts.into_iter().flat_map(|Part { run, state, .. }| {
-        run.regimes.iter().zip(&state.regimes).map(|(regime, count)| RegimeRow {
-            instruction: run.instruction.clone(),
-            regime: regime.clone(),
-            compared: count.compared,
-            differing: count.differing,
-        })
-    });
-    Table::of("By regime of operands", rows)
 }
 
 /// Makes the tables `mismatches` and `steps` of counterexamples.

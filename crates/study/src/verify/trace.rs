@@ -3,7 +3,7 @@
 //! A recording cannot be asked new questions: its causes are shown with their simplest recorded cases. If a model gives every recorded
 //! output, it stands in for the recording, and the cases are reduced between two models (see [`causes`]).
 
-use super::shrink::{Compared, shrink};
+use crate::campaign::shrink::{Compared, shrink};
 use crate::{
     Error, Result,
     arithmetic::{Model, shipped},

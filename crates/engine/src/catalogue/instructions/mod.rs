@@ -53,7 +53,7 @@ pub fn instructions(wanted: &str, device: Option<&DeviceName>, timeout: Duration
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
         return Err(outcome?.unwrap_or_else(|| {
             Error::request(format!(
-                "{} ({}) has no such instruction; omit --device to see which architectures do",
+                "{} ({}) has no such instruction; omit ‹device› to see which architectures do",
                 identity.name, identity.description
             ))
         }));

@@ -126,7 +126,7 @@ pub fn answer(rows: &[ExecCheckRow], whole: bool) -> Option<String> {
         [] if rows.is_empty() => return None,
         [] if declined_all(rows) => format!(
             "The program declines properly each of the {count} instructions that were offered{so_far}, so no tile was executed. \
-             Offer its instruction by name or file: --instr NAME, --instr FILE.toml."
+             Offer its instruction by name or file: ‹instr=NAME›, ‹instr=FILE.toml›."
         ),
         [] => format!("The program passes all {count} checks{so_far}."),
         [first, ..] => format!(

@@ -222,7 +222,7 @@ impl Session {
     fn silent(&mut self, begun: bool) -> String {
         self.process.stop();
         format!(
-            "gave no {}answer for {} s (--timeout) and was stopped{}",
+            "gave no {}answer for {} s (‹timeout›) and was stopped{}",
             if begun { "whole " } else { "" },
             self.patience().as_secs_f64(),
             self.process.complaint()
@@ -339,7 +339,7 @@ mod tests {
             let Err(Failure::Program { answered, what }) = session.answer(&Tiles::zeros(&instruction, count)) else {
                 panic!("{name} is answered");
             };
-            assert_eq!((answered, what.as_str()), (0, "gave no answer for 0.1 s (--timeout) and was stopped"));
+            assert_eq!((answered, what.as_str()), (0, "gave no answer for 0.1 s (‹timeout›) and was stopped"));
         }
     }
 

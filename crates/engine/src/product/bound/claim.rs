@@ -49,9 +49,9 @@ impl LibraryFamily {
     /// # Errors
     /// A request error: an unknown library, or what is wrong with the kind of product.
     pub fn of(library: &str, product: Option<&str>) -> Result<LibraryFamily> {
-        let schedules = LibrarySchedules::shipped(library).map_err(|error| error.within("--library"))?;
+        let schedules = LibrarySchedules::shipped(library).map_err(|error| error.within("‹library›"))?;
         let product = product.map(|kind| Problem::of_kind(kind, (1, 1, 1), OperandLayout::Plain)).transpose();
-        Ok(LibraryFamily { schedules, product: product.map_err(|error| error.within("--product"))? })
+        Ok(LibraryFamily { schedules, product: product.map_err(|error| error.within("‹product›"))? })
     }
 
     /// The formats of A, B and D of the kind of product, if there is one.
@@ -138,7 +138,7 @@ impl Claim {
             let takes = |given: &Format, wanted: &Format| given == wanted || given.name == "f32";
             if product.d != d || !takes(a, product.a) || !takes(b, product.b) {
                 return Err(Error::request(format!(
-                    "--product {}: it multiplies {} by {} for a D in {}, and the matrices are {a}, {b} and {d}",
+                    "‹product={}›: it multiplies {} by {} for a D in {}, and the matrices are {a}, {b} and {d}",
                     product.kind(),
                     product.a,
                     product.b,
@@ -155,7 +155,7 @@ impl Claim {
         let of = kind.map_or(String::new(), |kind| format!(" for {kind}"));
         if schedules.is_empty() {
             return Err(Error::request(format!(
-                "{} has no schedule{of} that multiplies {a} by {b} for a D in {d} on {}; give --instr or --schedule",
+                "{} has no schedule{of} that multiplies {a} by {b} for a D in {d} on {}; give ‹instr› or ‹schedule›",
                 library.title, model.name
             )));
         }
@@ -207,10 +207,10 @@ impl Claim {
         if schedules.is_empty() {
             let product = format!("multiplies {a} by {b} and sums in f32, f64 or s32 for a D in {d}");
             return Err(Error::request(match scale {
-                None => format!("{} has no instruction that {product}; give --instr or --schedule", model.name),
+                None => format!("{} has no instruction that {product}; give ‹instr› or ‹schedule›", model.name),
                 Some((format, block)) => format!(
                     "{} has no instruction that takes scales in {format} of blocks of {block}, {product}; a schedule multiplies sums by such \
-                     scales: give --schedule FILE with [scales] (docs/gemm.md)",
+                     scales: give ‹schedule=FILE› with [scales] (docs/schedules.md)",
                     model.name
                 ),
             }));
@@ -235,7 +235,7 @@ impl Claim {
         let is_wide_only = !self.is_exact && self.schedules.iter().all(|own| is_wide(&own.instruction));
         let narrow = isa::all().iter().filter(|_| is_wide_only).find(is_left_out)?;
         Some(format!(
-            "The claim leaves out instructions that sum in {}, such as {narrow}: name one with --instr.",
+            "The claim leaves out instructions that sum in {}, such as {narrow}: name one with ‹instr›.",
             narrow.d
         ))
     }

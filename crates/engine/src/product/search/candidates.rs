@@ -129,7 +129,7 @@ pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
     let (a, b) = match (&factors.scale_a, &factors.scale_b) {
         (None, None) => return Ok(None),
         (Some(a), Some(b)) => (a, b),
-        _ => return Err(Error::request("scales of A or of B are missing; give both --scale-a and --scale-b")),
+        _ => return Err(Error::request("scales of A or of B are missing; give both ‹scale_a› and ‹scale_b›")),
     };
     if a.format.name != "f32" || b.format.name != "f32" {
         return Ok(None);
@@ -248,7 +248,7 @@ pub(super) fn arithmetics(
     }
     if known.is_empty() {
         return Err(Error::request(format!(
-            "no instruction of {} multiplies {} by {} to {output}; `tcnum instructions` lists all, and --quantise with --instr takes \
+            "no instruction of {} multiplies {} by {} to {output}; `tcnum instructions` lists all, and ‹quantise› with ‹instr› takes \
              other formats",
             suspects.models.join(", "),
             factors.a.format,

@@ -81,7 +81,7 @@ pub fn remarks(found: &Matches) -> Vec<String> {
     if let Some((elements, sensitive)) = sensitive.filter(|(elements, sensitive)| sensitive < elements) {
         notes.push(format!(
             "The order of a sum can show in about {sensitive} of {elements} elements: D is rounded more coarsely than its sums. D in \
-             f32 decides more; so do more elements, and the operands of --apart."
+             f32 decides more; so do more elements, and the operands of ‹apart›."
         ));
     }
     if !unchecked.is_empty() {

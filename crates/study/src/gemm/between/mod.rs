@@ -12,7 +12,7 @@ use crate::{
     Error, Result,
     base::work::UNASKED,
     device::{Attributes, ChosenAlgorithm, Device, ExecutionKind, Library, ModelDevice, Problem},
-    distinguish::{self, Distinction, DistinctionVerdict, SearchLimits},
+    distinction::{self, Distinction, DistinctionVerdict, SearchLimits},
     format::Format,
     isa,
     product::{
@@ -425,9 +425,9 @@ fn arithmetics(
     }
     let mut devices = devices.into_iter();
     let (Some(one), Some(other)) = (devices.next(), devices.next()) else { return Ok(None) };
-    let told = distinguish::distinguish(
-        distinguish::DeviceInstruction { device: one, instruction: x.1 },
-        distinguish::DeviceInstruction { device: other, instruction: y.1 },
+    let told = distinction::distinguish(
+        distinction::DeviceInstruction { device: one, instruction: x.1 },
+        distinction::DeviceInstruction { device: other, instruction: y.1 },
         &SearchLimits { cases: CASES, seed: 0, time: None },
     );
     match told {

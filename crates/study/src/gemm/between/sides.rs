@@ -90,7 +90,7 @@ impl PairRequest<'_> {
         let asked = |side: &SideRequest| {
             self.problem.as_ref().ok_or_else(|| {
                 Error::request(format!(
-                    "{}: say with --product D.A.B.COMPUTE what the library computes, such as bf16.bf16.bf16.32f",
+                    "{}: say with ‹product=D.A.B.COMPUTE› what the library computes, such as bf16.bf16.bf16.32f",
                     side.text
                 ))
             })
@@ -160,7 +160,7 @@ impl PairRequest<'_> {
         };
         let predicted = schedules
             .predict(problem, made)
-            .map_err(|why| Error::request(format!("{}: no schedule, and {why}; give --schedule", named.text)))?;
+            .map_err(|why| Error::request(format!("{}: no schedule, and {why}; give ‹schedule›", named.text)))?;
         let maker = self.scheduled(named, predicted.schedule)?;
         Ok(ProductSide { name: named.text.clone(), maker, rows: named.rows })
     }
@@ -168,5 +168,5 @@ impl PairRequest<'_> {
 
 fn unscheduled(side: &SideRequest) -> Error {
     let name = &side.text;
-    Error::request(format!("{name}: no schedule; give --instr or --schedule, or {name}@FILE.toml"))
+    Error::request(format!("{name}: no schedule; give ‹instr› or ‹schedule›, or {name}@FILE.toml"))
 }

@@ -295,7 +295,7 @@ impl<'a> Campaign<'a> {
             }
         }
         if self.searches == 0 {
-            note(explained, "not searched: the limit of --searches was reached");
+            note(explained, "not searched: the limit of ‹searches› was reached");
             return Ok(());
         }
         self.searches -= 1;

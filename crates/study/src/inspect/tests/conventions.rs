@@ -6,7 +6,7 @@ fn row(path: &Path) -> CheckpointTensorRow {
     let checkpoint = open(path);
     let tensor = checkpoint.get("l.weight").unwrap();
     let survey = Survey::of(&checkpoint, tensor, &mut |_| {}).unwrap();
-    CheckpointTensorRow::new(tensor, Some(&survey), "e2m1".into())
+    CheckpointTensorRow::new(tensor, crate::tensor::ArrayRole::Weight, Some(&survey), "e2m1".into())
 }
 
 #[test]

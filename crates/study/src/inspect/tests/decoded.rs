@@ -135,5 +135,8 @@ fn scales_that_have_a_sign_by_design_are_no_doubt() {
     let tensor = checkpoint.get("l.weight").unwrap();
     let survey = Survey::of(&checkpoint, tensor, &mut |_| {}).unwrap();
     assert_eq!(survey.scales, (0, 1));
-    assert_eq!(CheckpointTensorRow::new(tensor, Some(&survey), "u4".into()).doubt, None);
+    assert_eq!(
+        CheckpointTensorRow::new(tensor, crate::tensor::ArrayRole::Weight, Some(&survey), "u4".into()).doubt,
+        None
+    );
 }

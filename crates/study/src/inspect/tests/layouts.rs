@@ -227,7 +227,7 @@ fn a_layout_of_the_users_own_is_the_only_one() {
                 [scale]\nname = '*s'\nstored = ['F8_E4M3']\nblock = '1x16'\n[global]\nname = '*g'\nstored = ['F32']\nuse = 'multiplies'\n";
     let layout = Layout::parse(text, "mine", "mine.toml").unwrap();
     let checkpoint = Checkpoint::open(&path, Some(&layout), None).unwrap();
-    assert_eq!((checkpoint.tensors.len(), checkpoint.tensors[0].named_by), (1, "--layout"));
+    assert_eq!((checkpoint.tensors.len(), checkpoint.tensors[0].named_by), (1, "‹layout›"));
     assert_eq!(values(&checkpoint, "l.weight"), own.values);
     assert_eq!(checkpoint.tensors[0].reading().unwrap().global, Some(GlobalScale::Multiplies));
     // Without it, scales are seen by their shape next to the codes.

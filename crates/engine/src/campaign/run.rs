@@ -76,7 +76,7 @@ impl Run {
         let (seed, position, cases) = match (sequence, cases) {
             (Sequence::Random { seed }, Some(cases)) => (Some(seed), None, cases),
             (Sequence::Random { .. }, None) => {
-                return Err(Error::request("random operands have no end; give their number with --cases N"));
+                return Err(Error::request("random operands have no end; give their number with ‹cases=N›"));
             }
             (Sequence::Multiply { position }, _) => (None, Some(position), exhaustive::pairs(instruction, position)?),
         };
@@ -103,7 +103,7 @@ impl Run {
     /// No instruction has the name.
     pub fn instruction(&self) -> Result<Instruction> {
         isa::find(&self.instruction).map_err(|error| {
-            Error::request(format!("{error}; name the file of your own instruction with --instr FILE.toml"))
+            Error::request(format!("{error}; name the file of your own instruction with ‹instr=FILE.toml›"))
         })
     }
 
