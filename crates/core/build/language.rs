@@ -12,7 +12,7 @@ pub mod arithmetic {
     pub(crate) use language::file::{Defect, Model};
 }
 
-#[path = "../crates/engine/src/base"]
+#[path = "../src/base"]
 pub mod base {
     pub mod error;
     pub mod nearest;
