@@ -153,7 +153,7 @@ fn survivors_that_were_found_by_hand_are_found() {
             .changes
             .iter()
             .filter(|(change, verdict)| change.key == "alignment.bits" && *verdict == ChangeVerdict::Survives)
-            .filter_map(|(change, _)| change.to.as_ref()?.as_integer())
+            .filter_map(|(change, _)| change.to.as_ref()?.number())
             .collect();
         assert!(widths.iter().all(|bits| surviving.contains(bits)), "{name}: {surviving:?}");
         assert_eq!(decision(&tested, "alignment.bits"), Decision::Partly);
