@@ -8,7 +8,7 @@ use std::{
 use super::generation::Generation;
 use crate::{
     Error, Result,
-    arithmetic::{Model, Program},
+    arithmetic::{Model, Program, Rule},
     base::{interrupt, parallel},
     device::ModelDevice,
     distinction::{self, DeviceInstruction, Distinction, SearchLimits},
@@ -48,7 +48,7 @@ impl Measurements {
             for generation in generations {
                 let model = &generation.model;
                 let Ok(program) = model.program(instruction) else { continue };
-                let rule = Changed::of(model, instruction).map(|rule| arithmetic_of(&rule.table)).unwrap_or_default();
+                let rule = Changed::of(model, instruction).map(|rule| arithmetic_of(&rule.rule)).unwrap_or_default();
                 self.rules.insert(names(model, instruction), rule);
                 if distinct.iter().any(|(_, other)| equal([other, &program]).is_some()) {
                     continue;
@@ -97,9 +97,9 @@ fn names(model: &Model, i: &Instruction) -> (String, String) {
 }
 
 /// A rule without its patterns and evidence, as text.
-fn arithmetic_of(rule: &toml::Table) -> String {
-    let own = rule.iter().filter(|(key, _)| !["instructions", "evidence"].contains(&key.as_str()));
-    own.map(|(key, value)| format!("{key}={value}\n")).collect()
+fn arithmetic_of(rule: &Rule) -> String {
+    let entries = rule.entries().into_iter().filter(|(key, _)| !["instructions", "evidence"].contains(&&key[..]));
+    entries.map(|(key, value)| format!("{key}={value}\n")).collect()
 }
 
 /// The operands of an instruction as text; equal ones have the same inputs.

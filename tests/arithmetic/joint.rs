@@ -70,7 +70,7 @@ fn enumerated(model: &Model, i: &Instruction, cases: u64) -> BTreeSet<String> {
         let agrees = agrees(&evaluator);
         (!hidden).then_some(Single { change, evaluator, agrees })
     };
-    let singles: Vec<Single> = changes(&rule.table, i).into_iter().filter_map(observable).collect();
+    let singles: Vec<Single> = changes(&rule.rule, i).into_iter().filter_map(observable).collect();
     let mut keys: BTreeSet<String> = singles.iter().map(|single| single.change.key.clone()).collect();
     for single in singles.iter().filter(|single| single.agrees) {
         keys.remove(&single.change.key);
@@ -84,7 +84,7 @@ fn enumerated(model: &Model, i: &Instruction, cases: u64) -> BTreeSet<String> {
                 continue;
             }
             let mut changed = rule.clone();
-            one.change.apply(&mut changed.table);
+            one.change.apply(&mut changed.rule);
             let Some(both) = changed.model(Some(&other.change)) else { continue };
             let Ok(both) = both.evaluator(i) else { continue };
             let known = || singles.iter().filter(|single| single.agrees).map(|single| &single.evaluator).chain([&own]);

@@ -2,7 +2,7 @@
 
 use proptest::{collection::vec, prelude::*};
 use tcnum::{
-    arithmetic::{Model, Place, setting},
+    arithmetic::{KeyTable, KeyValue, Model, Place, Rule, setting},
     format::find,
     inputs, isa,
 };
@@ -50,8 +50,9 @@ proptest! {
 fn near(format: &str) -> Vec<String> {
     let place = Place::of(&isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap());
     let setting = setting("result.format").unwrap();
-    let near = setting.near_values(&toml::Table::new(), &place, Some(&format.into()));
-    near.into_iter().map(|(to, _)| to.unwrap().as_str().unwrap().to_string()).collect()
+    let value = KeyValue::Format(find(format).unwrap());
+    let near = setting.near_values(KeyTable::Rule(&Rule::default()), &place, Some(&value));
+    near.into_iter().map(|(to, _)| to.unwrap().to_string()).collect()
 }
 
 #[test]

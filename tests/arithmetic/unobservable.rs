@@ -8,7 +8,7 @@ use crate::{
 use proptest::{collection::vec, prelude::*};
 use rayon::prelude::*;
 use tcnum::{
-    arithmetic::{Evaluator, Model, shipped},
+    arithmetic::{Evaluator, KeyValue, Model, shipped},
     inputs::{Corners, stream},
     isa::{self, Case, Instruction, Tiles},
 };
@@ -22,7 +22,7 @@ fn proved(model: &Model, i: &Instruction) -> Vec<(Change, String, Evaluator)> {
         let reason = unobservable(model, &changed, i, &change)?;
         Some((change, reason, changed.evaluator(i).ok()?))
     };
-    changes(&rule.table, i).into_iter().filter_map(with_proof).collect()
+    changes(&rule.rule, i).into_iter().filter_map(with_proof).collect()
 }
 
 proptest! {
@@ -66,7 +66,7 @@ fn a_change_of_who_makes_a_nan_is_observable_behind_a_rounding_that_passes_paylo
     case.b[3] = 0x80; // NaN
     let d = [&steps, &operands].map(|model| model.evaluator(&i).unwrap().dot(&case));
     assert_eq!(d, [0x7fc0_0000, 0xffe5_bb0d]);
-    let change = Change { key: "specials".into(), from: None, to: Some("operands".into()), ranged: false };
+    let change = Change { key: "specials".into(), from: None, to: Some(KeyValue::Word("operands")), ranged: false };
     assert_eq!(unobservable(&steps, &operands, &i, &change), None);
 }
 

@@ -4,11 +4,10 @@
 #![allow(dead_code)]
 
 use tcnum::{
-    arithmetic::{Evaluator, Model},
+    arithmetic::{Evaluator, KeyValue, Model},
     isa::Instruction,
 };
 use tcnum_engine::rule::{Change, Changed, changes, unobservable};
-use toml::Value;
 
 /// Selections of one-step changes of a rule.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +49,7 @@ fn rule(i: &Instruction) -> Changed {
 /// # Panics
 /// If `power` makes no such change.
 pub(crate) fn change(i: &Instruction, key: &str, to: &str) -> Change {
-    let all = changes(&rule(i).table, i);
+    let all = changes(&rule(i).rule, i);
     let found = all.iter().find(|change| change.key == key && change.to() == to);
     let others = || all.iter().filter(|change| change.key == key).map(Change::to).collect::<Vec<_>>();
     found.cloned().unwrap_or_else(|| panic!("{i}: no change of {key} to {to} among {:?}", others()))
@@ -58,15 +57,15 @@ pub(crate) fn change(i: &Instruction, key: &str, to: &str) -> Change {
 
 /// Changes a number of the rule to another one.
 pub(crate) fn change_to_number(i: &Instruction, key: &str, to: i64) -> Change {
-    let all = changes(&rule(i).table, i);
+    let all = changes(&rule(i).rule, i);
     let near = all.into_iter().find(|change| change.key == key).unwrap_or_else(|| panic!("{i}: no change of {key}"));
-    Change { to: Some(Value::Integer(to)), ..near }
+    Change { to: Some(KeyValue::Number(to)), ..near }
 }
 
 /// Changes a number by one step up or down.
 pub(crate) fn step(i: &Instruction, key: &str, by: i64) -> Change {
-    let all = changes(&rule(i).table, i);
-    let now = all.iter().find(|change| change.key == key).and_then(|change| change.from.as_ref()?.as_integer());
+    let all = changes(&rule(i).rule, i);
+    let now = all.iter().find(|change| change.key == key).and_then(|change| change.from.as_ref()?.number());
     change(i, key, &(now.unwrap_or_else(|| panic!("{i}: {key} is no number")) + by).to_string())
 }
 
@@ -77,7 +76,7 @@ pub(crate) fn observable(i: &Instruction) -> Vec<Change> {
         let changed = rule.model(Some(change)).filter(|changed| changed.evaluator(i).is_ok());
         changed.is_some_and(|changed| unobservable(&model, &changed, i, change).is_none())
     };
-    changes(&rule.table, i).into_iter().filter(|change| !change.ranged && can_show(change)).collect()
+    changes(&rule.rule, i).into_iter().filter(|change| !change.ranged && can_show(change)).collect()
 }
 
 /// The model whose only rule is the changed one.

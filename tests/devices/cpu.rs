@@ -194,7 +194,7 @@ fn later_cases_of_the_kept_runs_show_what_tininess_is() {
     ] {
         let i = isa::find(name).unwrap();
         let rule = Changed::of(&model, &i).unwrap();
-        let mut changes = changes(&rule.table, &i).into_iter();
+        let mut changes = changes(&rule.rule, &i).into_iter();
         let change = changes.find(|change| change.key == "result-tininess" && change.to() == to).unwrap();
         let changed = rule.model(Some(&change)).unwrap().evaluator(&i).unwrap();
         let case = stream::tiles(&i, 0, tile, 1).case(&i, 0, row, column);

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     arithmetic::{
-        Addend, Alignment, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, NanOperand, Program,
+        Addend, Destination, ElementaryOperation, Factors, IntegerSum, KeyValue, Multiply, NanOperand, Program,
         Scaling, Source, Sum, Unpack, Wrap,
     },
     format::{Encoding, Float, Format, Zeros},
@@ -201,13 +201,7 @@ fn sum(sum: &Sum) -> Value {
         "normalised": sum.normalised,
         "nans": nans(&sum.nans),
     });
-    let alignment = |Alignment { bits, rounding, floor, sticky, reach }| {
-        let mut own = json!({ "bits": bits, "rounding": rounding.name(), "sticky": sticky });
-        set(&mut own, "floor", floor);
-        set(&mut own, "reach", reach);
-        own
-    };
-    set(&mut own, "alignment", sum.alignment.map(alignment));
+    set(&mut own, "alignment", sum.alignment.map(|alignment| json!(KeyValue::Alignment(alignment).toml())));
     own
 }
 

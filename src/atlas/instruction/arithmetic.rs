@@ -206,7 +206,7 @@ fn rule_text(model: &Model, i: &Instruction, number: usize) -> String {
     let text = model.text();
     let starts: Vec<usize> = text.match_indices("[[rule]]").map(|(at, _)| at).collect();
     if starts.len() != model.rules.len() {
-        return Changed::of(model, i).map(|rule| rule.table.to_string()).unwrap_or_default();
+        return Changed::of(model, i).map(|rule| rule.rule.table().to_string()).unwrap_or_default();
     }
     let end = starts.get(number).copied().unwrap_or(text.len());
     let own = text[starts[number - 1]..end].trim_end();

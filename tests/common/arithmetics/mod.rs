@@ -15,7 +15,7 @@ use proptest::{
     strategy::Union,
 };
 use tcnum::{
-    arithmetic::{Evaluator, KEYS, Model, Place, setting},
+    arithmetic::{Evaluator, KEYS, KeyTable, Model, Place, Rule, setting},
     format::{Class, FORMATS, Format, Zeros, find},
     isa::{self, Case, Instruction},
 };
@@ -182,8 +182,8 @@ fn others(i: &Instruction, step: &str) -> Vec<Line> {
     let others = KEYS.iter().filter(|key| !DRAWN.split(' ').any(|drawn| drawn == key.name));
     let of_step = others.filter(|key| key.variants.iter().any(|variant| variant.name() == step));
     let values = of_step.flat_map(|key| {
-        let near = setting(key.name)?.near_values(&toml::Table::new(), &place, None);
-        let values: Vec<String> = near.into_iter().filter_map(|(to, _)| Some(to?.to_string())).collect();
+        let near = setting(key.name)?.near_values(KeyTable::Rule(&Rule::default()), &place, None);
+        let values: Vec<String> = near.into_iter().filter_map(|(to, _)| Some(to?.toml().to_string())).collect();
         (!values.is_empty()).then(|| sometimes(key.name, 0.3, select(values)))
     });
     values.collect()

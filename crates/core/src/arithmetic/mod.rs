@@ -18,13 +18,15 @@ pub use evaluator::Evaluator;
 pub use language::{
     evidence::{Evidence, EvidenceKind, EvidenceSource, Grounds},
     file::Model,
-    keys::{KEYS, Key, NODE_KEYS, NodeKey, Rule, RuleKey, feature_keys, setting, settings},
-    node::NodeKind,
+    keys::{KEYS, Key, NODE_KEYS, Node, NodeKey, Rule, RuleKey, feature_keys, setting, settings},
+    limits::holds_sums,
+    node::{Indices, NodeKind, NodeResult, Term},
     rule::{
         Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Specials,
         Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
     },
     setting::{Place, Setting},
+    value::{KeyTable, KeyValue},
 };
 pub use program::{
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, OperationStep, Output, Program, Scaling,

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use toml::{Table, Value};
+
 use super::{
     Evaluator, Model, Program, Rule,
     language::{file::Defect, pattern},
@@ -57,6 +59,20 @@ impl Model {
             Some(defect) => Err(model.refused(&defect)),
             None => Ok(model),
         }
+    }
+
+    /// Model of the same name whose only rule is `rule`.
+    ///
+    /// # Errors
+    /// A rule that the language refuses.
+    pub fn with(&self, rule: &Rule) -> Result<Model> {
+        let texts = [("name", &self.name), ("title", &self.title)].map(|(key, text)| (key, Value::from(text.as_str())));
+        let names = self.architectures.iter().map(|name| Value::from(name.as_str()));
+        let head =
+            [("version", Value::from(i64::from(self.version))), ("architectures", Value::Array(names.collect()))];
+        let rules = ("rule", Value::Array(vec![Value::Table(rule.table())]));
+        let file = texts.into_iter().chain(head).chain([rules]).map(|(key, value)| (key.to_string(), value));
+        Model::parse(&file.collect::<Table>().to_string(), "changed")
     }
 
     /// Error for a defect of a rule.

@@ -15,17 +15,16 @@ impl Place {
 }
 
 /// Some NaNs of a format without repetition: both signs, all bits set and only the first set.
-fn nans(d: &Format) -> Vec<String> {
+fn nans(d: &Format) -> Vec<u64> {
     let (all, sign) = (d.code_mask(), 1u64 << (d.bits - 1));
     // Code of exponent all ones and fraction zero.
     let infinity = (all >> 1) & !((1 << d.fraction_bits()) - 1);
     let quiet = d.float().map_or(0, |_| infinity | 1 << d.fraction_bits().saturating_sub(1));
-    let mut named: Vec<String> = Vec::new();
+    let mut codes: Vec<u64> = Vec::new();
     for code in [quiet, quiet | sign, all & !sign, all].into_iter().filter(|code| d.decode(*code).class == Class::Nan) {
-        let name = d.hex(code);
-        if !named.contains(&name) {
-            named.push(name);
+        if !codes.contains(&code) {
+            codes.push(code);
         }
     }
-    named
+    codes
 }

@@ -22,6 +22,12 @@ macro_rules! words {
             $visible fn name(self) -> &'static str {
                 match self { $($type::$variant => $name),+ }
             }
+
+            /// Value with this name.
+            #[allow(dead_code)]
+            pub(crate) fn named(name: &str) -> Option<$type> {
+                match name { $($name => Some($type::$variant),)+ _ => None }
+            }
         }
     };
 }

@@ -1,7 +1,5 @@
 //! Tables of models, of their rules, keys and programs, and of the evidence.
 
-use toml::Value;
-
 use crate::{
     arithmetic::{
         CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS,
@@ -210,16 +208,15 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
     let rows = rules.into_iter().flat_map(|(model, index, used)| {
         let concerns =
             move |own: &Evidence| used.is_empty() || used.iter().any(|instruction| own.concerns(&instruction.name));
-        let file: Option<Value> = toml::from_str::<toml::Table>(model.text()).ok().map(Value::Table);
-        let rule = file.and_then(|file| file.get("rule")?.get(index).cloned());
-        let sources = model.rules[index].evidence.iter().enumerate();
+        let rule = &model.rules[index];
+        let sources = rule.evidence.iter().enumerate();
         sources.filter(move |(_, own)| concerns(own)).map(move |(at, own)| {
             let (device, date, cases) = match &own.source {
                 EvidenceSource::Measured { device, date, cases, .. } => (Some(device.clone()), date.clone(), *cases),
                 EvidenceSource::Recorded { device, .. } => (device.clone(), None, None),
                 _ => (None, None, None),
             };
-            let covered = covered(rule.as_ref(), own, at == 0);
+            let covered = covered(rule, own, at == 0);
             let assumed = own.source.kind() == EvidenceKind::Assumed;
             let (decided, assumed) = if assumed { (Vec::new(), covered) } else { (covered, Vec::new()) };
             let (open, narrowed): (Vec<_>, Vec<_>) = own.leaves.iter().partition(|(_, values)| *values == "any");
@@ -256,12 +253,11 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
 const NAMED: usize = 3;
 
 /// Lists the keys of a rule that a source covers; keys that the rule leaves out are counted.
-fn covered(rule: Option<&Value>, own: &Evidence, first: bool) -> Vec<String> {
+fn covered(rule: &Rule, own: &Evidence, first: bool) -> Vec<String> {
     if own.keys.is_empty() {
         return vec![if first { "every key" } else { "every other key" }.into()];
     }
-    let has = |key: &&String| key.split('.').try_fold(rule?, |table, key| table.get(key)).map(drop);
-    let (keys, absent): (Vec<&String>, Vec<&String>) = own.keys.iter().partition(|key| has(key).is_some());
+    let (keys, absent): (Vec<&String>, Vec<&String>) = own.keys.iter().partition(|key| rule.value(key).is_some());
     if absent.len() <= NAMED {
         return own.keys.clone();
     }

@@ -2,11 +2,9 @@
 
 use std::sync::OnceLock;
 
-use toml::{Table, Value};
-
 use super::{SHAPE, answers::Evaluators, shared::shared};
 use crate::{
-    arithmetic::{Evaluator, Model, shipped},
+    arithmetic::{Evaluator, Model, Rule, shipped},
     isa::{self, Instruction},
     rule::equal,
 };
@@ -24,8 +22,8 @@ pub struct ArithmeticOrigin {
 pub struct KnownArithmetic {
     /// Its origins, one for each model: the instruction itself, or the first with this arithmetic.
     pub origins: Vec<ArithmeticOrigin>,
-    /// The rule, as the first model's file writes it.
-    pub(super) table: Table,
+    /// The first model's rule.
+    pub(super) rule: Rule,
     pub(super) arithmetic: Evaluators,
 }
 
@@ -36,24 +34,17 @@ impl KnownArithmetic {
     }
 }
 
-/// A shipped model, and its rules as its file writes them.
+/// A shipped model.
 pub(super) struct Shipped {
     pub(super) name: &'static str,
     pub(super) model: Model,
-    pub(super) tables: Vec<Table>,
 }
 
 /// Every shipped model.
 pub(super) fn models() -> &'static [Shipped] {
     static MODELS: OnceLock<Vec<Shipped>> = OnceLock::new();
     MODELS.get_or_init(|| {
-        let read = |name| {
-            let model = Model::load(name).expect("a shipped model is one");
-            let file: Table = toml::from_str(model.text()).expect("a model file is TOML");
-            let rules = file.get("rule").and_then(Value::as_array).expect("a model has rules");
-            let tables = rules.iter().filter_map(Value::as_table).cloned().collect();
-            Shipped { name, model, tables }
-        };
+        let read = |name| Shipped { name, model: Model::load(name).expect("a shipped model is one") };
         shipped().map(read).collect()
     })
 }
@@ -93,8 +84,8 @@ pub fn candidates(i: &Instruction) -> Vec<KnownArithmetic> {
                 Some((known, _)) if known.origins.iter().any(|known| known.model == origin.model) => {}
                 Some((known, _)) => known.origins.push(origin),
                 None => {
-                    let table = shipped.tables[index].clone();
-                    found.push((KnownArithmetic { origins: vec![origin], table, arithmetic }, text));
+                    let rule = shipped.model.rules[index].clone();
+                    found.push((KnownArithmetic { origins: vec![origin], rule, arithmetic }, text));
                 }
             }
         }

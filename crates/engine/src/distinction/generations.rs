@@ -36,8 +36,8 @@ pub fn generations(i: &Instruction) -> Result<ModelAgreement> {
         let Some(rule) = shipped.rule(&i) else { continue };
         for known in &mut alike {
             let (other, index) = known[0];
-            let tables = [other.tables[index].clone(), shipped.tables[rule].clone()];
-            let mut rules = Rules { tables, instructions: [i.clone(), i.clone()], shape: (i.m, i.n) };
+            let rules = [other.model.rules[index].clone(), shipped.model.rules[rule].clone()];
+            let mut rules = Rules { rules, instructions: [i.clone(), i.clone()], shape: (i.m, i.n) };
             let verdict = whether(&mut rules, &i, &search)?;
             if verdict != DistinctionVerdict::Differ {
                 proved &= verdict != DistinctionVerdict::NotFound;

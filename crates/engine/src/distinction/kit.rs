@@ -84,9 +84,9 @@ impl KitPool {
                 if self.answers.iter().any(|answers| answers[x] != answers[y]) {
                     continue;
                 }
-                let tables = [candidates[x].table.clone(), candidates[y].table.clone()];
+                let rules = [x, y].map(|at| candidates[at].rule.clone());
                 let own = Instruction { m: 1, n: 1, ..i.clone() };
-                let mut rules = Rules { tables, instructions: [own.clone(), own], shape: (i.m, i.n) };
+                let mut rules = Rules { rules, instructions: [own.clone(), own], shape: (i.m, i.n) };
                 let search = SearchLimits { cases: SEARCHED, seed: 0, time: None };
                 let found = between(&mut rules, i.clone(), &search)?;
                 found.stopped.map_or(Ok(()), Err)?;

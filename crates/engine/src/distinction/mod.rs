@@ -35,8 +35,6 @@ pub use words::properties;
 use answers::{Answerer, Evaluators, InputBatch};
 use rules::{RuleSide, Rules};
 use search::{AnsweringPair, Explains, SuspectWitness, SuspectedReason, WitnessesFound, by_kind, inputs, suspects};
-use toml::Value;
-
 use std::{
     mem::take,
     time::{Duration, Instant},
@@ -44,7 +42,7 @@ use std::{
 
 use crate::{
     Error, Result,
-    arithmetic::Model,
+    arithmetic::{KeyValue, Model},
     base::{named::Named, sentence::capitalised, work::UNASKED},
     comparison::{Complexity, Subject},
     device::Device,
@@ -118,7 +116,7 @@ pub enum DistinctionVerdict {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DifferenceReason {
     /// The keys, with their values in both rules; empty where a rule is not known.
-    pub keys: Vec<(String, [Option<Value>; 2])>,
+    pub keys: Vec<(String, [Option<KeyValue>; 2])>,
     /// The kind of the difference, where it is the reason.
     pub kind: Option<DifferenceKind>,
     /// The smallest input that confirms it, if one was found.
@@ -189,7 +187,7 @@ impl DifferenceReason {
                     let with = format!("and the keys that depend on it ({})", others.join(", "));
                     return format!("{what}: {x} in {}, {y} in {}, {with}{kind}.", names[0], names[1]);
                 }
-                let each = |(key, values): &(String, [Option<Value>; 2])| {
+                let each = |(key, values): &(String, [Option<KeyValue>; 2])| {
                     let [x, y] = words::values(key, values);
                     format!("{} ({x} in {}, {y} in {})", words::words(key), names[0], names[1])
                 };
@@ -234,10 +232,10 @@ impl DeviceInstruction<'_> {
 /// Compares the rules of two models.
 fn models(sides: [(&Model, &Instruction); 2], shared: Instruction, search: &SearchLimits) -> Result<Distinction> {
     let i = Instruction { m: shared.m.min(SHAPE), n: shared.n.min(SHAPE), ..shared };
-    let [x, y] = sides.map(|(model, own)| Changed::of(model, own).map(|rule| rule.table));
+    let [x, y] = sides.map(|(model, own)| Changed::of(model, own).map(|rule| rule.rule));
     // One name for both, because programs of different names are never equal.
     let instructions = sides.map(|(_, own)| Instruction { k: own.k, ..i.clone() });
-    let mut rules = Rules { tables: [x?, y?], instructions, shape: (i.m, i.n) };
+    let mut rules = Rules { rules: [x?, y?], instructions, shape: (i.m, i.n) };
     between(&mut rules, i, search)
 }
 

@@ -2,24 +2,20 @@
 
 use std::cmp::Ordering;
 
-use toml::{Table, Value};
-
 use super::{answers::Evaluators, padding::without_zeros};
 use crate::{
-    arithmetic::{Evaluator, Rule, settings},
+    arithmetic::{Evaluator, KeyValue, Rule, settings},
     isa::Instruction,
-    rule::{RulePair, equal, get, proof, set},
+    rule::{RulePair, equal, proof},
 };
 
-/// Keys whose tables are compared as a whole.
-const WHOLE: &[&str] = &["split", "parts"];
 /// Keys that are no part of the arithmetic.
 const NOTHING: &[&str] = &["instructions", "evidence"];
 
 /// The rules of two arithmetics, and their instructions.
 pub(super) struct Rules {
-    /// The rules, as tables of a model file.
-    pub(super) tables: [Table; 2],
+    /// The rules.
+    pub(super) rules: [Rule; 2],
     /// The instructions, under one name.
     pub(super) instructions: [Instruction; 2],
     /// Rows and columns of the inputs.
@@ -39,35 +35,28 @@ pub struct Unobservable {
     /// The key.
     pub key: String,
     /// Its values in both rules.
-    pub values: [Option<Value>; 2],
+    pub values: [Option<KeyValue>; 2],
     /// Why no operands show it.
     pub reason: String,
-}
-
-/// Reads a rule from its table.
-pub(super) fn rule(table: &Table) -> Option<Rule> {
-    Rule::read(table).ok()
 }
 
 impl Rules {
     /// One rule with the other's values of these keys; `None` where the language refuses it.
     pub(super) fn between(&self, which: RuleSide, keys: &[String]) -> Option<Evaluators> {
         let (m, n) = self.shape;
-        Evaluators::of(&rule(&self.table(which, keys))?, &self.instructions[which as usize], m, n).ok()
+        Evaluators::of(&self.rule(which, keys)?, &self.instructions[which as usize], m, n).ok()
     }
 
-    fn table(&self, which: RuleSide, keys: &[String]) -> Table {
-        let other = &self.tables[1 - which as usize];
-        let mut table = self.tables[which as usize].clone();
-        for key in keys {
-            set(&mut table, &key.split('.').collect::<Vec<_>>(), get(other, key).cloned());
-        }
-        table
+    /// One rule with the other's values of these keys; `None` where a key cannot have the value.
+    fn rule(&self, which: RuleSide, keys: &[String]) -> Option<Rule> {
+        let other = &self.rules[1 - which as usize];
+        let mut rule = self.rules[which as usize].clone();
+        keys.iter().all(|key| rule.set(key, other.value(key).as_ref())).then_some(rule)
     }
 
     /// The values of a key in both rules.
-    pub(super) fn values(&self, key: &str) -> [Option<Value>; 2] {
-        self.tables.each_ref().map(|table| get(table, key).cloned())
+    pub(super) fn values(&self, key: &str) -> [Option<KeyValue>; 2] {
+        self.rules.each_ref().map(|rule| rule.value(key))
     }
 
     /// The keys that differ, in the order of the language's table; keys of nodes come last.
@@ -75,7 +64,9 @@ impl Rules {
         let changed = settings().filter(|(_, setting)| setting.has_near_values());
         let order: Vec<String> = changed.map(|(path, _)| path).collect();
         let mut keys = Vec::new();
-        differing("", &self.tables[0], &self.tables[1], &mut keys);
+        let [mut x, mut y] = self.rules.each_ref().map(Rule::entries);
+        [&mut x, &mut y].into_iter().for_each(|entries| entries.retain(|(key, _)| !NOTHING.contains(&&key[..])));
+        differing("", &x, &y, &mut keys);
         let place = |key: &String| {
             let own = key.split('.').skip_while(|part| *part == "node").collect::<Vec<_>>();
             let known = |name: &str| order.iter().position(|key| key == name).unwrap_or(order.len());
@@ -101,7 +92,8 @@ impl Rules {
             let next = self.keys().into_iter().find_map(|key| Some((self.unobservable(&key)?, key)));
             let Some((reason, key)) = next else { return settled };
             let values = self.values(&key);
-            self.tables[0] = self.table(RuleSide::X, std::slice::from_ref(&key));
+            let Some(rule) = self.rule(RuleSide::X, std::slice::from_ref(&key)) else { return settled };
+            self.rules[0] = rule;
             settled.push(Unobservable { key, values, reason });
         }
     }
@@ -109,15 +101,15 @@ impl Rules {
     /// The proof that the second's value of a key does not change the first rule's results.
     fn unobservable(&self, key: &str) -> Option<String> {
         let i = &self.instructions[0];
-        let rules = [rule(&self.tables[0])?, rule(&self.table(RuleSide::X, &[key.to_string()]))?];
-        let [one, other] = rules.each_ref().map(|rule| Evaluator::of(rule, i).ok());
-        let pair = RulePair { instruction: i, rules: [&rules[0], &rules[1]], evaluators: [&one?, &other?] };
+        let rules = [&self.rules[0], &self.rule(RuleSide::X, &[key.to_string()])?];
+        let [one, other] = rules.map(|rule| Evaluator::of(rule, i).ok());
+        let pair = RulePair { instruction: i, rules, evaluators: [&one?, &other?] };
         proof(&pair, key)
     }
 
     /// The proof that both programs compute the same, if they do.
     pub(super) fn equal(&self) -> Option<String> {
-        let [x, y] = [0, 1].map(|at| Evaluator::of(&rule(&self.tables[at])?, &self.instructions[at]).ok());
+        let [x, y] = [0, 1].map(|at| Evaluator::of(&self.rules[at], &self.instructions[at]).ok());
         let (x, y) = (x?, y?);
         let [x, y] = [x.program(), y.program()];
         match x.instruction.k.cmp(&y.instruction.k) {
@@ -131,13 +123,13 @@ impl Rules {
 /// The observable keys that differ in two rules of one instruction, with their values.
 ///
 /// `None` where the language refuses a rule.
-pub fn observable(tables: [&Table; 2], instruction: &Instruction) -> Option<Vec<(String, [Option<Value>; 2])>> {
-    let [x, y] = tables.map(|table| Evaluator::of(&rule(table)?, instruction).ok());
+pub fn observable(rules: [&Rule; 2], instruction: &Instruction) -> Option<Vec<(String, [Option<KeyValue>; 2])>> {
+    let [x, y] = rules.map(|rule| Evaluator::of(rule, instruction).ok());
     if equal([x?.program(), y?.program()]).is_some() {
         return Some(Vec::new());
     }
     let instructions = [instruction.clone(), instruction.clone()];
-    let mut rules = Rules { tables: tables.map(Table::clone), instructions, shape: (1, 1) };
+    let mut rules = Rules { rules: rules.map(Rule::clone), instructions, shape: (1, 1) };
     rules.settle();
     if rules.equal().is_some() {
         return Some(Vec::new());
@@ -146,16 +138,17 @@ pub fn observable(tables: [&Table; 2], instruction: &Instruction) -> Option<Vec<
 }
 
 /// Adds the keys that differ in two tables.
-fn differing(place: &str, x: &Table, y: &Table, found: &mut Vec<String>) {
-    let mut names: Vec<&String> = x.keys().chain(y.keys().filter(|key| !x.contains_key(*key))).collect();
-    names.retain(|name| !(place.is_empty() && NOTHING.contains(&name.as_str())));
-    for name in names {
+fn differing(place: &str, x: &[(String, KeyValue)], y: &[(String, KeyValue)], found: &mut Vec<String>) {
+    let value = |table: &[(String, KeyValue)], name: &str| {
+        table.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
+    };
+    let others = y.iter().filter(|(name, _)| value(x, name).is_none());
+    for (name, _) in x.iter().chain(others) {
         let key = format!("{place}{name}");
-        match (x.get(name), y.get(name)) {
-            (Some(Value::Table(x)), Some(Value::Table(y))) if !WHOLE.contains(&name.as_str()) => {
-                differing(&format!("{key}."), x, y, found);
-            }
-            (x, y) if x != y => found.push(key),
+        let [x, y] = [value(x, name), value(y, name)];
+        match [&x, &y].map(|value| value.as_ref().and_then(KeyValue::entries)) {
+            [Some(x), Some(y)] => differing(&format!("{key}."), &x, &y, found),
+            _ if x != y => found.push(key),
             _ => {}
         }
     }

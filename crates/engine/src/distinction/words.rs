@@ -3,13 +3,12 @@
 use toml::Value;
 
 use crate::{
-    arithmetic::{Setting, setting},
+    arithmetic::{KeyTable, KeyValue, Setting, setting},
     base::{distinct::distinct, sentence::listed},
-    rule::shown,
 };
 
 /// Both values of a key in words.
-pub(super) fn values(key: &str, values: &[Option<Value>; 2]) -> [String; 2] {
+pub(super) fn values(key: &str, values: &[Option<KeyValue>; 2]) -> [String; 2] {
     let absent = setting(key).and_then(Setting::absent).unwrap_or("none");
     values.each_ref().map(|value| value.as_ref().map_or_else(|| absent.into(), in_words))
 }
@@ -17,29 +16,37 @@ pub(super) fn values(key: &str, values: &[Option<Value>; 2]) -> [String; 2] {
 /// A value in words.
 ///
 /// A node is `fma of 0::2`, a tree `3 nodes: 2 fma and 1 add`, another table `bits 25, rounding RZ`.
-fn in_words(value: &Value) -> String {
+fn in_words(value: &KeyValue) -> String {
     match value {
-        Value::Array(list) => listed(&list.iter().map(in_words).collect::<Vec<_>>()),
-        Value::Table(table) => {
-            let kinds: Vec<&str> = table.values().filter_map(|node| node.get("kind")?.as_str()).collect();
+        KeyValue::Node(node) => {
+            let summed = ["terms", "products"].iter().filter_map(|key| KeyTable::Node(node).value(key));
+            format!("{} of {}", node.kind.name(), listed(&summed.map(|value| in_words(&value)).collect::<Vec<_>>()))
+        }
+        KeyValue::Nodes(nodes) => {
+            let kinds: Vec<&str> = nodes.values().map(|node| node.kind.name()).collect();
             let of_kind = |kind: &str| format!("{} {kind}", kinds.iter().filter(|other| **other == kind).count());
-            match (table.get("kind"), &kinds[..]) {
-                (Some(kind), _) => {
-                    let summed = ["terms", "products"].iter().filter_map(|key| table.get(*key).map(in_words));
-                    format!("{} of {}", in_words(kind), listed(&summed.collect::<Vec<_>>()))
-                }
-                (None, []) => {
-                    let settings = table.iter().map(|(key, value)| format!("{key} {}", in_words(value)));
-                    settings.collect::<Vec<_>>().join(", ")
-                }
-                (None, [_]) => format!("1 node: {}", kinds[0]),
-                (None, _) => {
+            match &kinds[..] {
+                [kind] => format!("1 node: {kind}"),
+                _ => {
                     let each = distinct(kinds.iter().map(|kind| of_kind(kind)));
                     format!("{} nodes: {}", kinds.len(), listed(&each))
                 }
             }
         }
-        other => shown(Some(other)),
+        other => plain(&other.toml()),
+    }
+}
+
+/// A list or a table of a model file in words.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Array(list) => listed(&list.iter().map(plain).collect::<Vec<_>>()),
+        Value::Table(table) => {
+            let settings = table.iter().map(|(key, value)| format!("{key} {}", plain(value)));
+            settings.collect::<Vec<_>>().join(", ")
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -76,7 +83,7 @@ pub fn properties<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::settings;
+    use crate::arithmetic::{Rule, settings};
 
     #[test]
     fn properties_are_words_of_engineers() {
@@ -116,18 +123,18 @@ mod tests {
 
     #[test]
     fn no_value_is_shown_as_the_text_of_a_table() {
-        let rule: toml::Table = toml::from_str(
-            "alignment = { bits = 25, floor = -133, rounding = 'RZ' }
-             node.even = { kind = 'fma', products = '0::2', result = { format = 'f32' } }
+        let text = "instructions = ['*']
+             evidence = [{ assumed = 'a test' }]
+             alignment = { bits = 25, floor = -133, rounding = 'RZ' }
+             node.even = { kind = 'fma', products = '0::2', result = 'aligned' }
              node.odd = { kind = 'fma', products = '1::2' }
-             node.d = { kind = 'add', terms = ['c', 'even', 'odd'] }",
-        )
-        .unwrap();
-        let said = |key: &str, value: &Value| values(key, &[Some(value.clone()), None])[0].clone();
-        assert_eq!(said("alignment", &rule["alignment"]), "bits 25, floor -133, rounding RZ");
-        assert_eq!(said("node", &rule["node"]), "3 nodes: 1 add and 2 fma");
-        assert_eq!(said("node.even", &rule["node"]["even"]), "fma of 0::2");
-        assert_eq!(said("node.d", &rule["node"]["d"]), "add of c, even and odd");
-        assert_eq!(said("node.d.terms", &rule["node"]["d"]["terms"]), "c, even and odd");
+             node.d = { kind = 'add', terms = ['c', 'even', 'odd'] }";
+        let rule: Rule = toml::from_str(text).unwrap();
+        let said = |key: &str| values(key, &[rule.value(key), None])[0].clone();
+        assert_eq!(said("alignment"), "bits 25, floor -133, rounding RZ");
+        assert_eq!(said("node"), "3 nodes: 1 add and 2 fma");
+        assert_eq!(said("node.even"), "fma of 0::2");
+        assert_eq!(said("node.d"), "add of c, even and odd");
+        assert_eq!(said("node.d.terms"), "c, even and odd");
     }
 }

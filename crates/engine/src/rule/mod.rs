@@ -1,6 +1,6 @@
 //! Rules that can be edited: their one-step changes, and the data that refute them.
 //!
-//! Changes come from the rows of the model language's keys ([`changes()`]). A changed rule is an ordinary model. Its outputs are
+//! Changes come from the rows of the model language's keys ([`changes()`]). The outputs of a changed rule are
 //! compared with recorded ones, or with the outputs of the unchanged rule on the verification stream ([`RefutingData`]). If no
 //! operands can show a change, `proof` gives the reason. A key that single changes decide may be open in a pair of changes ([`ChangePair`]).
 
@@ -11,15 +11,10 @@ mod pair;
 mod proof;
 mod refute;
 mod summary;
-mod values;
 
-pub use changed::Changed;
-pub use changed::RulePair;
-pub use changes::searched;
-pub use changes::{Change, changes};
+pub use changed::{Changed, RulePair};
+pub use changes::{Change, changed, changes, searched, shown};
 pub use pair::ChangePair;
-pub use proof::{equal, proof};
-pub use proof::{equivalent, unobservable};
+pub use proof::{equal, equivalent, proof, unobservable};
 pub use refute::{ChangeVerdict, Refutation, RefutingData, Tested, refute};
 pub use summary::{Decision, JointValues, KeySummary, decided, sentences, summaries};
-pub use values::{get, set, shown};

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use toml::Table;
-
-use super::{Change, Decision, Refutation, RefutingData, Tested, equal, refute::Candidate, summaries};
+use super::{
+    Change, Decision, Refutation, RefutingData, Tested, changes::changed, equal, refute::Candidate, summaries,
+};
 use crate::{
     arithmetic::{Evaluator, Program, Rule},
     base::parallel,
@@ -26,15 +26,13 @@ impl ChangePair {
     }
 
     /// The rule with both changes; `None` if the language refuses it.
-    fn rule(&self, table: &Table) -> Option<Rule> {
-        let mut table = table.clone();
-        self.0.iter().for_each(|change| change.apply(&mut table));
-        Rule::read(&table).ok()
+    fn rule(&self, rule: &Rule) -> Option<Rule> {
+        changed(rule, &self.0)
     }
 
     /// The evaluator of the rule with both changes; `None` if the language refuses it.
-    pub fn evaluator(&self, table: &Table, instruction: &Instruction) -> Option<Evaluator> {
-        Evaluator::of(&self.rule(table)?, instruction).ok()
+    pub fn evaluator(&self, rule: &Rule, instruction: &Instruction) -> Option<Evaluator> {
+        Evaluator::of(&self.rule(rule)?, instruction).ok()
     }
 }
 
@@ -93,7 +91,7 @@ pub(super) fn pairs(tested: &Tested, singles: &[Candidate], sources: &[&Refuting
     let all: Vec<_> = members.iter().enumerate().flat_map(with_later).collect();
     let standing: Vec<&Candidate> = singles.iter().filter(|single| single.place.is_none()).collect();
     let candidate = |(pair, first): (ChangePair, [Option<Refutation>; 2])| {
-        let rule = pair.rule(&tested.rule.table)?;
+        let rule = pair.rule(&tested.rule.rule)?;
         let programs: Vec<Option<Program>> =
             sources.iter().map(|source| Program::of(&rule, source.instruction()).ok()).collect();
         let gives = |place: &Refutation| {

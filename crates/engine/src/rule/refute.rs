@@ -2,7 +2,7 @@
 
 use std::{ops::Range, path::Path};
 
-use super::{Change, ChangePair, Changed, RulePair, changes, pair::pairs, proof};
+use super::{Change, ChangePair, Changed, RulePair, changed, changes, pair::pairs, proof};
 use crate::{
     Result, Stage,
     arithmetic::{Evaluator, Model},
@@ -201,7 +201,7 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
     let truths = own.iter().map(|source| model.evaluator(&source.part)).collect::<Result<Vec<_>>>()?;
     let mut all: Vec<Change> = Vec::new();
     for source in &own {
-        for change in changes(&tested.rule.table, &source.part) {
+        for change in changes(&tested.rule.rule, &source.part) {
             if !all.iter().any(|known| known.key == change.key && known.to == change.to) {
                 all.push(change);
             }
@@ -210,7 +210,7 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
     let rule = &tested.rule;
     let evaluators = truths.iter().cloned().map(Some).collect();
     let original = Candidate { changes: Vec::new(), evaluators, place: None, proof: None };
-    let changed = work::map(all, |change| Ok(candidate(model, rule, change, &own, &truths)))?;
+    let changed = work::map(all, |change| Ok(candidate(rule, change, &own, &truths)))?;
     let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.into_iter().flatten()).collect();
     let refute_all = |candidates: &mut [Candidate], compared: &mut dyn FnMut(u64)| {
         let mut before = 0;
@@ -251,19 +251,13 @@ fn verdict(candidate: &Candidate) -> ChangeVerdict {
 }
 
 /// Makes the candidate of a change; `None` if it gives no rule for any source.
-fn candidate(
-    model: &Model,
-    rule: &Changed,
-    change: Change,
-    sources: &[&RefutingData],
-    truths: &[Evaluator],
-) -> Option<Candidate> {
-    let changed = rule.model(Some(&change))?;
+fn candidate(rule: &Changed, change: Change, sources: &[&RefutingData], truths: &[Evaluator]) -> Option<Candidate> {
+    let changed = changed(&rule.rule, [&change])?;
     let evaluators: Vec<Option<Evaluator>> =
-        sources.iter().map(|source| changed.evaluator(&source.part).ok()).collect();
+        sources.iter().map(|source| Evaluator::of(&changed, &source.part).ok()).collect();
     let reasons = sources.iter().zip(truths).zip(&evaluators).filter_map(|((source, truth), other)| {
         let evaluators = [truth, other.as_ref()?];
-        let rules = [model.rule(&source.part)?, changed.rule(&source.part)?];
+        let rules = [&rule.rule, &changed];
         Some(proof(&RulePair { instruction: &source.part, rules, evaluators }, &change.key))
     });
     // A change is unobservable only if it is for every instruction.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{Change, ChangePair, ChangeVerdict, Tested};
+use crate::arithmetic::KeyValue;
 
 /// The decision on one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,8 +108,8 @@ fn joint(pairs: &[ChangePair], key: &str) -> Vec<JointValues> {
 
 /// The values that agree: numbers as a range around the rule's own, other values one by one.
 fn agreeing(changes: &[&(Change, ChangeVerdict)]) -> Vec<String> {
-    let number = |change: &Change| change.to.as_ref().and_then(toml::Value::as_integer);
-    let own = changes[0].0.from.as_ref().and_then(toml::Value::as_integer);
+    let number = |change: &Change| change.to.as_ref().and_then(KeyValue::number);
+    let own = changes[0].0.from.as_ref().and_then(KeyValue::number);
     let stands = |verdict: &ChangeVerdict| !matches!(verdict, ChangeVerdict::Refuted(_));
     let standing = || changes.iter().filter(|(_, verdict)| stands(verdict)).map(|(change, _)| change);
     match own.filter(|_| changes.iter().any(|(change, _)| change.ranged)) {

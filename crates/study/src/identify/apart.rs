@@ -4,9 +4,9 @@
 use super::{
     few_terms::ShownCase,
     fit::{BITS, Fit, Fitted, ROUNDINGS, cuts},
-    steps::{Cut, Late, Own, Part, Products},
+    steps::{Late, Own, Part, Products},
 };
-use crate::{format::Rounding, isa::Case, order::Leaf};
+use crate::{arithmetic::Alignment, format::Rounding, isa::Case, order::Leaf};
 
 /// The most lanes.
 pub(super) const MOST_LANES: usize = 5;
@@ -76,14 +76,14 @@ impl Fit<'_> {
     }
 
     /// An alignment that hides nothing.
-    fn wide(&self) -> Cut {
+    fn wide(&self) -> Alignment {
         let wide = self.part.d.float().is_some_and(|float| float.precision() > 24);
-        Cut { bits: if wide { WIDEST } else { WIDE }, rounding: Rounding::Rne, floor: None, sticky: false }
+        Alignment::new(if wide { WIDEST } else { WIDE }, Rounding::Rne)
     }
 
     /// The same step where what is not a product is added late.
     fn added_late(&self, own: Own, alone: &[ShownCase], cases: &[ShownCase], all: &mut Fitted) {
-        let Cut { bits, rounding, .. } = self.wide();
+        let Alignment { bits, rounding, .. } = self.wide();
         let late = Late { sum: bits, other: bits, rounding, drop: None, floor: None };
         // The exponent of a sum that is normalised may be smaller.
         for products in [own.products, Products::Normalised] {

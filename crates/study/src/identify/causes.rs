@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use toml::Table;
-
-use super::{Limits, Request, Session, Study, words::support};
+use super::{Finding, Limits, Request, Session, Study, words::support};
 use crate::{
     Result, Stage,
+    arithmetic::Rule,
     comparison::Nans,
     device::Device,
     distinction::{
@@ -25,7 +24,7 @@ const HELD_OUT_TIME: Duration = Duration::from_secs(20);
 
 /// The rule of a side.
 struct SideRule {
-    rule: Table,
+    rule: Rule,
     /// The outputs that the rule misses, if it is only the nearest.
     misses: Option<String>,
 }
@@ -66,7 +65,7 @@ pub fn causes(
 /// The rule of an instruction on a device, from its model or identified; `None` if no rule is found.
 fn rule(device: &mut dyn Device, i: &Instruction, seed: u64) -> Result<Option<SideRule>> {
     if let Some(model) = device.model() {
-        return Ok(Some(SideRule { rule: Changed::of(model, i)?.table, misses: None }));
+        return Ok(Some(SideRule { rule: Changed::of(model, i)?.rule, misses: None }));
     }
     let limits = Limits {
         search: SEARCHED,
@@ -78,9 +77,6 @@ fn rule(device: &mut dyn Device, i: &Instruction, seed: u64) -> Result<Option<Si
     let request = Request { seed, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
     let mut all = Study::default();
     Session::new(device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut all)?;
-    Ok(all
-        .findings
-        .pop()
-        .filter(|own| !own.found.rule.is_empty())
-        .map(|own| SideRule { misses: (!own.agrees()).then(|| support(&own)), rule: own.found.rule }))
+    let side = |own: Finding| Some(SideRule { misses: (!own.agrees()).then(|| support(&own)), rule: own.found.rule? });
+    Ok(all.findings.pop().and_then(side))
 }

@@ -187,15 +187,13 @@ fn manner(i: &Instruction, missed: &[Answer]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use toml::Value;
-
     use super::*;
     use crate::{
-        arithmetic::Model,
+        arithmetic::{KeyValue, Model},
         identify::candidate::evaluator,
         inputs::{Corners, Sequence},
         isa,
-        rule::{Changed, set},
+        rule::Changed,
     };
 
     const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
@@ -203,14 +201,14 @@ mod tests {
     const TILES: usize = 400;
 
     /// What the outputs have in common on which a model with other values of keys differs from the model.
-    fn said(model: &str, changes: &[(&str, Value)]) -> Vec<String> {
+    fn said(model: &str, changes: &[(&str, KeyValue)]) -> Vec<String> {
         let i = Instruction { m: 4, ..isa::find(BF16).unwrap() };
-        let rule = Changed::of(&Model::load(model).unwrap(), &i).unwrap().table;
+        let rule = Changed::of(&Model::load(model).unwrap(), &i).unwrap().rule;
         let mut changed = rule.clone();
         for (key, value) in changes {
-            set(&mut changed, &key.split('.').collect::<Vec<_>>(), Some(value.clone()));
+            assert!(changed.set(key, Some(value)));
         }
-        let [own, truth] = [rule, changed].map(|table| evaluator(&table, &i).expect("a valid rule"));
+        let [own, truth] = [rule, changed].map(|rule| evaluator(&rule, &i).expect("a valid rule"));
         let mut tiles = Corners::of(&i).tiles;
         tiles.extend(&Sequence::Random { seed: 3 }.tiles(&i, 0, TILES));
         let answers = (0..tiles.count * i.m * i.n).map(|at| {
@@ -224,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_model_that_differs_in_one_property_is_described_by_it() {
-        let word = |text: &str| Value::from(text);
+        let word = KeyValue::Word;
         for (model, changes, words) in [
             ("hopper", &[("c-subnormals", word("signed-zero"))][..], "a subnormal c;"),
             (
@@ -233,8 +231,12 @@ mod tests {
                 "a subnormal operand in A or B;",
             ),
             ("hopper", &[("zero-terms", word("products"))], "a zero product whose other factor is large;"),
-            ("hopper", &[("alignment.floor", Value::from(-126))], "only terms below the smallest normal number of D;"),
-            ("hopper", &[("nan", word("0x7fc00000"))], "a NaN result; no agreeing one does."),
+            (
+                "hopper",
+                &[("alignment.floor", KeyValue::Number(-126))],
+                "only terms below the smallest normal number of D;",
+            ),
+            ("hopper", &[("nan", KeyValue::Code(0x7fc0_0000))], "a NaN result; no agreeing one does."),
             ("hopper", &[("zero", word("negative"))], "a result of zero; no agreeing one does."),
             ("hopper", &[("result.overflow", word("saturate"))], "a result that overflows;"),
             ("hopper", &[("result.rounding", word("RU"))], "a result that is not exact and a positive result;"),

@@ -115,8 +115,8 @@ pub fn ask_pairs(
 ) -> Result<()> {
     let part = found.asked.part();
     let Some(own) = found.model().and_then(|model| model.evaluator(&part).ok()) else { return Ok(()) };
-    let table = &tested.rule.table;
-    let others: Vec<_> = tested.pairs.iter().map(|pair| pair.evaluator(table, &part)).collect();
+    let rule = &tested.rule.rule;
+    let others: Vec<_> = tested.pairs.iter().map(|pair| pair.evaluator(rule, &part)).collect();
     let stream = Sequence::Random { seed }.tiles(&part, found.asked.count() as u64, LOOKED_THROUGH);
     let mut tiles = Tiles::zeros(&part, 0);
     for other in others.iter().flatten() {

@@ -1,7 +1,5 @@
 //! Where a search begins: the order in which a device sums, and what each step of the sum does.
 
-use toml::Table;
-
 use super::{
     candidate::program,
     directed::Directed,
@@ -14,6 +12,7 @@ use super::{
 };
 use crate::{
     Error,
+    arithmetic::Rule,
     base::{interrupt, parallel},
     isa::Instruction,
     order::{self, Manner, Meeting, Order},
@@ -41,7 +40,7 @@ const ROUNDS: usize = 10;
 
 impl Dialogue<'_> {
     /// The rule that misses the fewest outputs, and their number: of those that the order and its steps suggest.
-    pub(super) fn reach(&mut self, known: &[Start]) -> Option<(usize, Table)> {
+    pub(super) fn reach(&mut self, known: &[Start]) -> Option<(usize, Rule)> {
         if self.hypotheses.is_none() {
             self.hypotheses = Some(self.begin(known));
         }
@@ -70,8 +69,8 @@ impl Dialogue<'_> {
     }
 
     /// The nearest rule that repairs of some of these reach, with the number of outputs that it misses.
-    fn nearest(&mut self, rules: Vec<Table>) -> Option<(usize, Table)> {
-        let mut best: Option<(usize, Table)> = None;
+    fn nearest(&mut self, rules: Vec<Rule>) -> Option<(usize, Rule)> {
+        let mut best: Option<(usize, Rule)> = None;
         for (number, rule) in self.ranked(rules).into_iter().enumerate() {
             if best.as_ref().is_some_and(|(misses, _)| *misses == 0) || interrupt::pending().is_some() {
                 break;
@@ -88,7 +87,7 @@ impl Dialogue<'_> {
     }
 
     /// The rules that the language allows, those that explain the most first; of many by a few cases first.
-    fn ranked(&self, rules: Vec<Table>) -> Vec<Table> {
+    fn ranked(&self, rules: Vec<Rule>) -> Vec<Rule> {
         let mut rules = rules;
         for (count, kept) in [(SIFTED, KEPT), (COMPARED, REPAIRED)] {
             if rules.len() <= kept && count == SIFTED {
@@ -101,13 +100,13 @@ impl Dialogue<'_> {
             });
             self.work.spend_cases(cases.len() * rules.len());
             let missed = missed.into_iter().zip(rules);
-            let mut ranked: Vec<(usize, Table)> = missed.filter_map(|(missed, rule)| Some((missed?, rule))).collect();
+            let mut ranked: Vec<(usize, Rule)> = missed.filter_map(|(missed, rule)| Some((missed?, rule))).collect();
             ranked.sort_by_key(|(missed, _)| *missed);
             // Trees say what shorthand cannot, and pieces of significands what neither says.
             let mut room = [kept, TREES, TREES];
-            let kind = |rule: &Table| match rule.contains_key("split") {
-                true => 2,
-                false => usize::from(rule.contains_key("node")),
+            let kind = |rule: &Rule| match rule.split {
+                Some(_) => 2,
+                None => usize::from(!rule.nodes.is_empty()),
             };
             ranked.retain(|(_, rule)| {
                 let left = &mut room[kind(rule)];
@@ -121,8 +120,8 @@ impl Dialogue<'_> {
     }
 
     /// A rule repaired by all answers, with the number of outputs that it misses.
-    pub(super) fn repaired(&self, rule: Table) -> (usize, Table) {
-        let misses = |rule: &Table| {
+    pub(super) fn repaired(&self, rule: Rule) -> (usize, Rule) {
+        let misses = |rule: &Rule| {
             let own = super::candidate::evaluator(rule, &self.bench.answers.part);
             own.map_or((usize::MAX, Vec::new()), |own| {
                 (self.bench.answers.misses(&own), self.bench.answers.missed(&own, ADDED.0, ADDED.1))
@@ -149,13 +148,13 @@ impl Dialogue<'_> {
 
     /// Rules that may be the device's: known ones and common shapes in the order of the device, with what its steps do; the
     /// tree of that order. The order, where masks find one.
-    fn begin(&mut self, known: &[Start]) -> (Vec<Table>, Option<Order>) {
+    fn begin(&mut self, known: &[Start]) -> (Vec<Rule>, Option<Order>) {
         let (part, nan) = (self.bench.answers.part.clone(), self.nan());
         let all = self.shapes(known, &starts::groups(&part));
         // Integers are added in no order, or in groups of every size.
         let order = if part.d.is_integer() { None } else { self.order(&part) };
-        let Some(order) = order else { return (tables(all), None) };
-        let Some(mut directed) = self.directed() else { return (tables(all), None) };
+        let Some(order) = order else { return (rules_of(all), None) };
+        let Some(mut directed) = self.directed() else { return (rules_of(all), None) };
         let (order, steps, others) = self.fit_any(&mut directed, order, nan);
         let mut rules = Vec::new();
         if let Some(steps) = &steps {
@@ -166,13 +165,13 @@ impl Dialogue<'_> {
             rules.extend(self.written(known, &order, steps));
         }
         if rules.is_empty() {
-            rules = tables(all);
+            rules = rules_of(all);
         }
         (rules, Some(order))
     }
 
     /// Rules of the orders, with what their steps do.
-    fn of_orders(&mut self, known: &[Start], orders: &[Order]) -> Vec<Table> {
+    fn of_orders(&mut self, known: &[Start], orders: &[Order]) -> Vec<Rule> {
         let Some(mut directed) = self.directed() else { return Vec::new() };
         let nan = self.nan();
         let fitted = self.fit_all(&mut directed, orders, nan);
@@ -180,7 +179,7 @@ impl Dialogue<'_> {
     }
 
     /// Known rules and common shapes in an order, with what its steps do, and its tree.
-    fn written(&self, known: &[Start], order: &Order, steps: &SumSteps) -> Vec<Table> {
+    fn written(&self, known: &[Start], order: &Order, steps: &SumSteps) -> Vec<Rule> {
         let part = &self.bench.answers.part;
         // Where masks do not decide the order, groups of every size may be.
         let undecided = |meeting: &&Meeting| meeting.manner == Manner::Undecided && meeting.parts.len() > 2;
@@ -191,7 +190,7 @@ impl Dialogue<'_> {
         let shapes = structure::in_order(self.shapes(known, &groups), order, part);
         let trees = [steps.rule(part), steps.rule_of_sums(part)];
         let mut rules = structure::shaped(&shapes, steps);
-        rules.extend(trees.into_iter().flatten());
+        rules.extend(trees);
         rules.dedup();
         rules
     }
@@ -250,6 +249,6 @@ impl Dialogue<'_> {
     }
 }
 
-fn tables(starts: Vec<Start>) -> Vec<Table> {
+fn rules_of(starts: Vec<Start>) -> Vec<Rule> {
     starts.into_iter().map(|start| start.rule).collect()
 }

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::Identification;
 use crate::{
-    arithmetic::{Evidence, EvidenceSource, KEYS, NODE_KEYS},
+    arithmetic::{Evidence, EvidenceSource, KEYS, NODE_KEYS, Rule},
     rule::{Tested, decided, summaries},
 };
 
@@ -78,36 +78,32 @@ pub(super) fn short(value: &Value) -> String {
 }
 
 /// A model file of these rules.
-pub(super) fn model(rules: &[Table]) -> String {
+pub(super) fn model(rules: &[Rule]) -> String {
     let head = "name = \"identified\"\ntitle = \"identified arithmetics\"\nversion = 1\n";
-    rules.iter().fold(head.into(), |text, own| format!("{text}\n[[rule]]\n{}", rule(own)))
+    rules.iter().fold(head.into(), |text, own| format!("{text}\n[[rule]]\n{}", rule(&own.table())))
 }
 
 /// The model file of what was found, each with its evidence: instructions with the same arithmetic share a rule, and its evidence
 /// is that of the first.
 pub(super) fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, Evidence)>) -> String {
-    let mut rules: Vec<(String, Table)> = Vec::new();
+    let mut rules: Vec<Rule> = Vec::new();
     for (found, evidence) in found {
-        let mut own = found.rule.clone();
-        if own.remove("instructions").is_none() {
-            continue;
-        }
-        own.remove("evidence");
-        let (arithmetic, name) = (own.to_string(), Value::from(found.instruction.name.clone()));
-        match rules.iter_mut().find(|(other, _)| *other == arithmetic) {
-            Some((_, rule)) => {
-                if let Some(Value::Array(names)) = rule.get_mut("instructions") {
-                    names.push(name);
-                }
-            }
+        let Some(mut own) = found.rule.clone() else { continue };
+        let name = found.instruction.name.clone();
+        let mut bare = |other: &Rule| {
+            own.instructions.clone_from(&other.instructions);
+            own.evidence.clone_from(&other.evidence);
+            own == *other
+        };
+        match rules.iter_mut().find(|other| bare(other)) {
+            Some(rule) => rule.instructions.push(name),
             None => {
-                own.insert("instructions".into(), Value::Array(vec![name]));
-                own.insert("evidence".into(), Value::Array(vec![Value::Table(evidence.table())]));
-                rules.push((arithmetic, own));
+                (own.instructions, own.evidence) = (vec![name], vec![evidence]);
+                rules.push(own);
             }
         }
     }
-    model(&rules.into_iter().map(|(_, rule)| rule).collect::<Vec<_>>())
+    model(&rules)
 }
 
 /// The evidence of a rule that was worked out from the answers of `source`, and compared with `compared` others, of which

@@ -4,12 +4,12 @@
 use super::{
     few_terms::{Runs, ShownCase},
     repair::spread,
-    steps::{Cut, Own, Part, Products, Step, SumSteps, Target, set},
+    steps::{Own, Part, Products, Step, SumSteps, Target, set},
 };
 use crate::{
-    arithmetic::Program,
+    arithmetic::{Alignment, Program, holds_sums},
     base::{interrupt, parallel},
-    format::{self, FORMATS, Format, Rounding, Zeros},
+    format::{self, FORMATS, Format, Rounding},
     isa::Instruction,
     order::Manner,
 };
@@ -89,7 +89,7 @@ impl Fit<'_> {
         let now = self.step().own;
         let program = self.program(now)?;
         let exact = vec![None];
-        let aligned: Vec<Option<Cut>> = rounded_cuts().map(Some).collect();
+        let aligned: Vec<Option<Alignment>> = rounded_cuts().map(Some).collect();
         let first = match self.step().manner {
             Manner::Aligned => [&aligned, &exact],
             _ => [&exact, &aligned],
@@ -118,7 +118,7 @@ impl Fit<'_> {
         }
         // Registers of other widths explain much: nothing simpler may explain it.
         if self.depth == Depth::Twice && !all.fits(cases.len()) {
-            let owns = |cuts: &[Option<Cut>], format: &'static Format| {
+            let owns = |cuts: &[Option<Alignment>], format: &'static Format| {
                 let targets = ROUNDINGS.map(|rounding| Target::new(format, rounding));
                 let of = |target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now });
                 targets.into_iter().flat_map(of).collect::<Vec<_>>()
@@ -302,11 +302,6 @@ impl Fit<'_> {
     }
 }
 
-/// Whether sums can be rounded to a format.
-fn holds_sums(format: &Format) -> bool {
-    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
-}
-
 /// Registers with f32's exponent and other widths.
 fn registers() -> impl Iterator<Item = &'static Format> {
     let named = FORMATS.iter().map(|format| format.name).collect::<Vec<_>>();
@@ -315,14 +310,14 @@ fn registers() -> impl Iterator<Item = &'static Format> {
 }
 
 /// Every alignment, the widest first.
-pub(super) fn cuts() -> impl Iterator<Item = Cut> {
-    BITS.rev().flat_map(|bits| ROUNDINGS.map(|rounding| Cut { bits, rounding, floor: None, sticky: false }))
+pub(super) fn cuts() -> impl Iterator<Item = Alignment> {
+    BITS.rev().flat_map(|bits| ROUNDINGS.map(|rounding| Alignment::new(bits, rounding)))
 }
 
 /// Every alignment of a sum that is rounded: also with a sticky bit.
-pub(super) fn rounded_cuts() -> impl Iterator<Item = Cut> {
-    let sticky = |cut: &Cut| [Rounding::Rz, Rounding::Rd].contains(&cut.rounding);
-    cuts().chain(cuts().filter(sticky).map(|cut| Cut { sticky: true, ..cut }))
+pub(super) fn rounded_cuts() -> impl Iterator<Item = Alignment> {
+    let sticky = |cut: &Alignment| [Rounding::Rz, Rounding::Rd].contains(&cut.rounding);
+    cuts().chain(cuts().filter(sticky).map(|cut| Alignment { sticky: true, ..cut }))
 }
 
 /// How many cases a program fails, or one more than `limit`; and what that took. After an interruption every program fails all.

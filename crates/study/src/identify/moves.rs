@@ -1,11 +1,10 @@
 //! The changes that a search tries: the one-step changes of a rule, further values of its keys, and other nodes.
 
-use toml::{Table, Value};
-
 use crate::{
-    arithmetic::{Setting, setting},
+    arithmetic::{Alignment, Indices, KeyValue, NanOperand, Node, NodeKind, Rule, Setting, Term, setting},
+    format::Rounding,
     isa::Instruction,
-    rule::{Change, changes, searched},
+    rule::{Change, changed, changes, searched},
 };
 
 /// Changes that are made together: of one key, or of the same key of several nodes.
@@ -13,11 +12,9 @@ use crate::{
 pub(super) struct Move(pub Vec<Change>);
 
 impl Move {
-    /// A rule with the changes.
-    pub(super) fn applied(&self, rule: &Table) -> Table {
-        let mut rule = rule.clone();
-        self.0.iter().for_each(|change| change.apply(&mut rule));
-        rule
+    /// A rule with the changes; `None` if the language has no such key or value.
+    pub(super) fn applied(&self, rule: &Rule) -> Option<Rule> {
+        changed(rule, &self.0)
     }
 
     /// The key, that of the first of several nodes.
@@ -35,18 +32,19 @@ impl Move {
     /// True if it changes how the sum is organised, or what counts in it.
     pub(super) fn is_structural(&self) -> bool {
         let Change { key, to, .. } = &self.0[0];
-        let rounding = || to.as_ref()?.get("rounding")?.as_str();
         // An alignment begins a fused sum; the common roundings stand for the others.
-        setting(key).is_some_and(Setting::is_joint)
-            || key == "alignment" && ["RZ", "RNE"].map(Some).contains(&rounding())
+        let begins = |to: &KeyValue| match to {
+            KeyValue::Alignment(alignment) => matches!(alignment.rounding, Rounding::Rz | Rounding::Rne),
+            _ => false,
+        };
+        setting(key).is_some_and(Setting::is_joint) || key == "alignment" && to.as_ref().is_some_and(begins)
     }
 }
 
 /// The moves of `rule`, those of one key together; first those of nodes that are alike.
-pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Move>> {
+pub(super) fn by_key(rule: &Rule, instruction: &Instruction) -> Vec<Vec<Move>> {
     let mut all: Vec<Vec<Change>> = Vec::new();
-    let nodes = rule.get("node").and_then(Value::as_table).into_iter().flatten();
-    let others = nodes.filter_map(|(name, node)| Some(other_nodes(name, node.as_table()?))).flatten();
+    let others = rule.nodes.iter().flat_map(|(name, node)| other_nodes(name, node));
     for change in changes(rule, instruction).into_iter().chain(others).chain(searched(rule, instruction)) {
         match all.iter_mut().find(|changes| changes[0].key == change.key) {
             Some(changes) => changes.push(change),
@@ -58,35 +56,30 @@ pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Move>> 
     together.chain(apart).chain([nans(rule)]).filter(|moves: &Vec<Move>| !moves.is_empty()).collect()
 }
 
-/// Formats that sums are rounded to.
-pub(super) const TARGETS: &[&str] = &["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
-pub(super) const ROUNDINGS: &[&str] = &["RNE", "RZ", "RNA", "RU", "RD", "RO"];
-
 /// Moves that let the NaNs of operands go through all nodes, in one order or another.
-fn nans(rule: &Table) -> Vec<Move> {
-    let nodes = rule.get("node").and_then(Value::as_table);
-    let nodes: Vec<(&String, bool)> = nodes
-        .into_iter()
-        .flatten()
-        .map(|(name, node)| (name, node.get("kind").and_then(Value::as_str) == Some("add")))
-        .collect();
-    let list = |letters: &str| Value::Array(letters.chars().map(|letter| letter.to_string().into()).collect());
-    let orders =
-        ["abc", "acb", "bac", "bca", "cab", "cba"].into_iter().flat_map(|all| ["ab", "ba"].map(|two| (all, two)));
-    let all = |(all, two): (&str, &str)| {
-        let own = |(name, add): &(&String, bool)| {
-            change(format!("node.{name}.nan-operands"), list(if *add { two } else { all }))
+fn nans(rule: &Rule) -> Vec<Move> {
+    const A: NanOperand = NanOperand::A;
+    const B: NanOperand = NanOperand::B;
+    const C: NanOperand = NanOperand::C;
+    if rule.nodes.is_empty() {
+        return Vec::new();
+    }
+    let orders = [[A, B, C], [A, C, B], [B, A, C], [B, C, A], [C, A, B], [C, B, A]];
+    let all = |(all, two): ([NanOperand; 3], [NanOperand; 2])| {
+        let order = |node: &Node| if node.kind == NodeKind::Add { two.to_vec() } else { all.to_vec() };
+        let own = |(name, node): (&String, &Node)| {
+            change(format!("node.{name}.nan-operands"), KeyValue::NanOperands(order(node)))
         };
-        Move(nodes.iter().map(own).collect())
+        Move(rule.nodes.iter().map(own).collect())
     };
-    if nodes.is_empty() { Vec::new() } else { orders.map(all).collect() }
+    orders.into_iter().flat_map(|order| [[A, B], [B, A]].map(|two| (order, two))).map(all).collect()
 }
 
 /// The nodes of a rule that are alike: of one kind, with products or without, two or more of them; then all nodes.
-pub(super) fn alike(rule: &Table) -> Vec<Vec<&str>> {
+pub(super) fn alike(rule: &Rule) -> Vec<Vec<&str>> {
     let mut classes: Vec<(_, Vec<&str>)> = Vec::new();
-    for (name, node) in rule.get("node").and_then(Value::as_table).into_iter().flatten() {
-        let class = (node.get("kind"), node.get("products").is_some(), node.get("alignment").is_some());
+    for (name, node) in &rule.nodes {
+        let class = (node.kind, node.products.is_some(), node.alignment.is_some());
         match classes.iter_mut().find(|(other, _)| *other == class) {
             Some((_, names)) => names.push(name),
             None => classes.push((class, vec![name])),
@@ -113,59 +106,59 @@ fn of_all(all: &[Vec<Change>], nodes: &[&str]) -> Vec<Vec<Move>> {
 }
 
 /// A change of one key.
-pub(super) fn change(key: String, to: Value) -> Change {
+pub(super) fn change(key: String, to: KeyValue) -> Change {
     Change { key, from: None, to: Some(to), ranged: false }
 }
 
-pub(super) fn value(text: &str) -> Option<Value> {
-    format!("value = {text}").parse::<Table>().ok()?.remove("value")
-}
-
 /// Nodes of other kinds with the same terms.
-fn other_nodes(name: &str, node: &Table) -> Vec<Change> {
-    let key = format!("node.{name}");
+fn other_nodes(name: &str, node: &Node) -> Vec<Change> {
     let mut all = Vec::new();
-    let list = |name: &str| node.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-    let (mut terms, products) = (list("terms"), list("products"));
-    terms.extend(
-        node.get("start").filter(|start| !["+0", "product"].contains(&start.as_str().unwrap_or("+0"))).cloned(),
-    );
-    let kind = node.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let mut other = |kind: &str, keys: &[(&str, Value)]| {
-        let mut own = Table::new();
-        own.insert("kind".into(), kind.into());
-        own.extend(["products", "result"].iter().filter_map(|key| Some(((*key).to_string(), node.get(*key)?.clone()))));
-        own.extend(keys.iter().map(|(key, value)| ((*key).to_string(), value.clone())));
-        all.push(change(key.clone(), Value::Table(own)));
+    let mut other = |kind: NodeKind, with: &dyn Fn(&mut Node)| {
+        let mut own = Node::default();
+        (own.kind, own.products, own.result) = (kind, node.products.clone(), node.result);
+        with(&mut own);
+        all.push(change(format!("node.{name}"), KeyValue::Node(Box::new(own))));
     };
-    let alignment = value("{ bits = 24, rounding = \"RZ\" }").into_iter().map(|to| ("alignment", to));
-    let with_terms = (!terms.is_empty()).then(|| ("terms", Value::Array(terms.clone())));
-    if kind != "sum" {
-        other("sum", &with_terms.iter().cloned().chain(alignment).collect::<Vec<_>>());
-        other("sum", &with_terms.iter().cloned().collect::<Vec<_>>());
-    } else if !node.contains_key("alignment") {
-        other("sum", &with_terms.iter().cloned().chain(alignment).collect::<Vec<_>>());
+    let start = node.start.iter().filter(|start| !["+0", "product"].contains(&start.as_str()));
+    let terms: Vec<Term> = node.terms.iter().cloned().chain(start.cloned().map(Term::from)).collect();
+    let with_terms = |own: &mut Node| own.terms.clone_from(&terms);
+    let aligned = |own: &mut Node| {
+        with_terms(own);
+        own.alignment = Some(Alignment::new(24, Rounding::Rz));
+    };
+    if node.kind != NodeKind::Sum {
+        other(NodeKind::Sum, &aligned);
+        other(NodeKind::Sum, &with_terms);
+    } else if node.alignment.is_none() {
+        other(NodeKind::Sum, &aligned);
     }
-    if kind != "add" {
-        other("add", &with_terms.iter().cloned().collect::<Vec<_>>());
+    if node.kind != NodeKind::Add {
+        other(NodeKind::Add, &with_terms);
     }
-    let reversed = || {
-        let mut first: Vec<Value> = products.clone();
-        first.iter_mut().take(2).rev().zip(products.iter().take(2)).for_each(|(to, from)| *to = from.clone());
-        ("products", Value::Array(first))
+    let products = node.products.as_ref().and_then(Indices::indices).unwrap_or_default();
+    let reverse = |own: &mut Node| {
+        let mut first = products.clone();
+        first.iter_mut().take(2).rev().zip(&products).for_each(|(to, from)| *to = *from);
+        own.products = Some(first.into());
     };
     if products.len() > 1 && terms.is_empty() {
-        other(kind, &[reversed()]);
+        other(node.kind, &reverse);
     }
     if !products.is_empty() {
-        match terms.as_slice() {
+        match &terms[..] {
             [] => {
                 for start in ["+0", "product"] {
-                    other("fma", &[("start", start.into())]);
-                    other("fma", &[("start", start.into()), reversed()]);
+                    let started = |own: &mut Node| own.start = Some(start.into());
+                    other(NodeKind::Fma, &started);
+                    other(NodeKind::Fma, &|own: &mut Node| {
+                        started(own);
+                        reverse(own);
+                    });
                 }
             }
-            [start] if start.is_str() => other("fma", &[("start", start.clone())]),
+            [Term { name, bits: None, drop: None }] => {
+                other(NodeKind::Fma, &|own: &mut Node| own.start = Some(name.clone()));
+            }
             _ => {}
         }
     }

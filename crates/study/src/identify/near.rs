@@ -1,13 +1,12 @@
 //! The shipped arithmetic that is nearest to a rule.
 
-use toml::{Table, Value};
-
 use super::{
     Identification,
     candidate::evaluator,
     starts::{self, Start},
 };
 use crate::{
+    arithmetic::{KeyValue, Rule},
     base::interrupt,
     comparison::{Nans, with_one_nan},
     distinction::{observable, properties},
@@ -31,7 +30,7 @@ pub struct Likeness {
 /// The shipped arithmetic that equals the rule that was found, or the nearest one. Where several models have it, the model of the
 /// device's own generation comes first. An interruption ends the search with the nearest until then.
 pub fn likeness(found: &Identification) -> Option<Likeness> {
-    let part = found.asked.part();
+    let (part, rule) = (found.asked.part(), found.rule.as_ref()?);
     if let Some(of) = &found.known {
         return Some(same(of.clone(), &part));
     }
@@ -41,7 +40,7 @@ pub fn likeness(found: &Identification) -> Option<Likeness> {
             break;
         }
         let Some(of) = start.known else { continue };
-        let Some(mut keys) = observable([&found.rule, &start.rule], &part) else { continue };
+        let Some(mut keys) = observable([rule, &start.rule], &part) else { continue };
         keys.retain(|(key, _)| found.is_measured(key));
         if keys.is_empty() {
             return Some(same(of, &part));
@@ -62,7 +61,7 @@ fn same(of: (String, String), part: &Instruction) -> Likeness {
 }
 
 /// An arithmetic that differs from a shipped one in some keys.
-fn near(of: (String, String), part: &Instruction, keys: &[(String, [Option<Value>; 2])], differs: bool) -> Likeness {
+fn near(of: (String, String), part: &Instruction, keys: &[(String, [Option<KeyValue>; 2])], differs: bool) -> Likeness {
     let name = called(&of, part);
     let like = if differs { format!("like {name}") } else { format!("as {name} in all answers") };
     let words = format!("{like}, but {}", keys.iter().map(difference).collect::<Vec<_>>().join("; "));
@@ -92,7 +91,7 @@ impl Identification {
     }
 
     /// True if a rule gives every answer.
-    fn is_given_by(&self, rule: &Table) -> bool {
+    fn is_given_by(&self, rule: &Rule) -> bool {
         let answers = |d: Codes| match self.nans {
             Nans::ByCode => d,
             Nans::Alike => with_one_nan(self.instruction.d, d),
@@ -103,7 +102,7 @@ impl Identification {
 }
 
 /// A key in which two rules differ, with both values.
-fn difference((key, [own, other]): &(String, [Option<Value>; 2])) -> String {
+fn difference((key, [own, other]): &(String, [Option<KeyValue>; 2])) -> String {
     match (own, other) {
         (Some(_), Some(_)) => format!("{key} = {} instead of {}", shown(own.as_ref()), shown(other.as_ref())),
         (Some(_), None) => format!("with {key} = {}", shown(own.as_ref())),

@@ -1,7 +1,5 @@
 //! Products of which a unit multiplies only pieces of the factors' significands at a time, and adds them in phases.
 
-use toml::{Table, Value};
-
 use super::{
     candidate::{evaluator, program},
     repair::spread,
@@ -9,7 +7,7 @@ use super::{
     steps::{Products, SumSteps},
 };
 use crate::{
-    arithmetic::settings,
+    arithmetic::{Node, NodeKind, Rule, Split, settings},
     base::{interrupt, parallel},
     bench::Answered,
     format::Format,
@@ -47,14 +45,17 @@ const OF_B: [Phases; 3] = [&[[0, 0], [0, 1]], &[[0, 1], [0, 0]], &[[0, 0]]];
 impl Dialogue<'_> {
     /// Rules with the factors cut into pieces that explain the most of what the nearest rule leaves unexplained; none where
     /// that is little.
-    pub(super) fn in_phases(&self, steps: &SumSteps, nearest: &Table) -> Vec<Table> {
+    pub(super) fn in_phases(&self, steps: &SumSteps, nearest: &Rule) -> Vec<Rule> {
         let known = &self.bench.answers;
         let part = known.part.clone();
         let mut exact = steps.clone();
         exact.steps.iter_mut().for_each(|step| step.own.products = Products::Exact);
-        let (Some(own), Some(mut whole)) = (evaluator(nearest, &part), exact.rule(&part)) else { return Vec::new() };
+        let Some(own) = evaluator(nearest, &part) else { return Vec::new() };
+        let mut whole = exact.rule(&part);
         for (key, _) in settings().filter(|(_, setting)| setting.is_general()) {
-            whole.extend(nearest.get(&key).map(|value| (key, value.clone())));
+            if let Some(value) = nearest.value(&key) {
+                whole.set(&key, Some(&value));
+            }
         }
         let wrong = known.missed(&own, UNEXPLAINED.0, UNEXPLAINED.1);
         if wrong.len() < LEAST {
@@ -62,7 +63,7 @@ impl Dialogue<'_> {
         }
         let cases = [spread(&wrong, TELLING), known.spread_cases(OTHERS)].concat();
         let few = spread(&cases, SIFTED);
-        let missed = |rule: &Table, most: usize, cases: &[Answered]| {
+        let missed = |rule: &Rule, most: usize, cases: &[Answered]| {
             if interrupt::pending().is_some() {
                 return None;
             }
@@ -74,7 +75,7 @@ impl Dialogue<'_> {
         self.work.spend_cases(all.len() * few.len());
         let left = parallel::map(all, |rule| missed(&rule, few.len() / MISSED, &few).map(|_| rule));
         let counted = left.into_iter().flatten().filter_map(|rule| Some((missed(&rule, cases.len(), &cases)?, rule)));
-        let mut counted: Vec<(usize, Table)> = counted.collect();
+        let mut counted: Vec<(usize, Rule)> = counted.collect();
         counted.sort_by_key(|(count, _)| *count);
         counted.truncate(KEPT);
         counted.into_iter().map(|(_, rule)| rule).collect()
@@ -83,10 +84,10 @@ impl Dialogue<'_> {
 
 /// A tree with the factors of its products cut into two pieces at most, everywhere and in every usual order. None where it has
 /// products that are not summed.
-fn cut(rule: &Table, i: &Instruction) -> Vec<Table> {
-    let precision = |format: &Format| format.float().map(|float| i64::from(float.precision()));
+fn cut(rule: &Rule, i: &Instruction) -> Vec<Rule> {
+    let precision = |format: &Format| format.float().map(|float| float.precision());
     let (Some(a), Some(b)) = (precision(i.a), precision(i.b)) else { return Vec::new() };
-    let cuts = |of: i64| (1..of).map(move |first| vec![first, of - first]);
+    let cuts = |of: u32| (1..of).map(move |first| vec![first, of - first]);
     let mut all = Vec::new();
     for of_a in std::iter::once(vec![a]).chain(cuts(a)) {
         for of_b in std::iter::once(vec![b]).chain(cuts(b)) {
@@ -96,42 +97,36 @@ fn cut(rule: &Table, i: &Instruction) -> Vec<Table> {
                 (1, _) => &OF_B,
                 _ => &BOTH,
             };
-            let split = |widths: &[i64]| Value::Array(widths.iter().map(|width| Value::Integer(*width)).collect());
-            let split = Table::from_iter([("a".to_string(), split(&of_a)), ("b".to_string(), split(&of_b))]);
-            let mut with = |phases: Option<Phases>| {
+            let with = |phases: Option<Phases>| {
                 let mut own = rule.clone();
-                own.insert("split".into(), Value::Table(split.clone()));
+                own.split = Some(Split { a: of_a.clone(), b: of_b.clone() });
                 if let Some(phases) = phases {
-                    let Some(nodes) = own.get_mut("node").and_then(Value::as_table_mut) else { return };
-                    *nodes = nodes.iter().flat_map(|(name, node)| phased(name, node, phases)).collect();
+                    own.nodes = own.nodes.iter().flat_map(|(name, node)| phased(name, node, phases)).collect();
                 }
-                all.push(own);
+                own
             };
             if !phases.is_empty() {
-                with(None);
+                all.push(with(None));
             }
-            phases.iter().for_each(|phases| with(Some(phases)));
+            all.extend(phases.iter().map(|phases| with(Some(phases))));
         }
     }
     all
 }
 
 /// The nodes that add the products of a node in phases: the last one has its name.
-fn phased(name: &str, node: &Value, phases: Phases) -> Vec<(String, Value)> {
-    let whole = || vec![(name.to_string(), node.clone())];
-    let Some(table) = node.as_table().filter(|table| table.contains_key("products")) else { return whole() };
-    if table.get("kind").and_then(Value::as_str) != Some("sum") {
-        return whole();
+fn phased(name: &str, node: &Node, phases: Phases) -> Vec<(String, Node)> {
+    if node.products.is_none() || node.kind != NodeKind::Sum {
+        return vec![(name.to_string(), node.clone())];
     }
     let place = |phase: usize| if phase + 1 == phases.len() { name.to_string() } else { format!("{name}f{phase}") };
     let one = |(phase, [a, b]): (usize, &[usize; 2])| {
-        let mut own = table.clone();
-        let pair = [a, b].map(|piece| Value::Integer(*piece as i64));
-        own.insert("pieces".into(), Value::Array(vec![Value::Array(pair.to_vec())]));
+        let mut own = node.clone();
+        own.pieces = Some(vec![(*a, *b)]);
         if phase > 0 {
-            own.insert("terms".into(), Value::Array(vec![place(phase - 1).into()]));
+            own.terms = vec![place(phase - 1).into()];
         }
-        (place(phase), Value::Table(own))
+        (place(phase), own)
     };
     phases.iter().enumerate().map(one).collect()
 }

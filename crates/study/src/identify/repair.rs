@@ -6,8 +6,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use toml::Table;
-
 use super::{
     candidate::program,
     moves::{self, Move},
@@ -15,7 +13,7 @@ use super::{
     work::Work,
 };
 use crate::{
-    arithmetic::Program,
+    arithmetic::{Program, Rule},
     base::{interrupt, parallel},
     bench::Answered,
     format::{Class, Format},
@@ -37,7 +35,7 @@ const ROUNDS: usize = 24;
 /// Cost of making a program, in products.
 const MAKING: u64 = 400;
 /// Distance of the bits that are changed together with a rounding.
-const REACH: i64 = 30;
+const REACH: i32 = 30;
 
 /// A rule, and the cases that it misses and explains.
 pub(super) struct Repair<'a> {
@@ -45,7 +43,7 @@ pub(super) struct Repair<'a> {
     work: &'a Work,
     cases: &'a [Answered],
     /// The rule, and its program.
-    pub rule: Table,
+    pub rule: Rule,
     program: Program,
     /// Numbers of the cases that it misses, and of those that it explains.
     pub missed: Vec<usize>,
@@ -54,14 +52,14 @@ pub(super) struct Repair<'a> {
 
 /// A changed rule and its worth: estimated number of cases that it explains more than the rule before.
 struct Judged {
-    rule: Table,
+    rule: Rule,
     program: Program,
     worth: i64,
 }
 
 /// A change that explains cases of the sample, or gives them other answers.
 struct Sifted {
-    rule: Table,
+    rule: Rule,
     key: String,
     /// Its answers to the sample.
     answers: Vec<u64>,
@@ -73,7 +71,7 @@ struct Sifted {
 impl Repair<'_> {
     /// A rule and the cases that judge it; `None` if the language refuses the rule.
     pub(super) fn of<'a>(
-        rule: Table,
+        rule: Rule,
         part: &'a Instruction,
         (work, cases): (&'a Work, &'a [Answered]),
     ) -> Option<Repair<'a>> {
@@ -94,7 +92,7 @@ impl Repair<'_> {
             if self.improve(&singles) {
                 continue;
             }
-            let joint = self.sift(&spread(&sample, FEW), together::aligned_and_rounded(&self.rule));
+            let joint = self.sift(&spread(&sample, FEW), together::aligned_and_rounded(&self.rule, self.part));
             if !self.improve(&joint) && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better)) {
                 break;
             }
@@ -158,7 +156,7 @@ impl Repair<'_> {
             if interrupt::pending().is_some() {
                 return None;
             }
-            let rule = own.applied(&self.rule);
+            let rule = own.applied(&self.rule)?;
             let program = program(&rule, self.part)?;
             let answers: Vec<u64> = sample.iter().map(|at| program.dot(&self.cases[*at].0)).collect();
             let fixed = sample.iter().zip(&answers).filter(|(at, answer)| self.cases[**at].1 == **answer).count();
@@ -177,8 +175,8 @@ impl Repair<'_> {
     }
 
     /// The changed rules that explain the most cases, the best first, of those that explain some of the sample.
-    fn best(&self, rules: impl Iterator<Item = (usize, Table)>) -> Vec<Judged> {
-        let mut rules: Vec<(usize, Table)> = rules.collect();
+    fn best(&self, rules: impl Iterator<Item = (usize, Rule)>) -> Vec<Judged> {
+        let mut rules: Vec<(usize, Rule)> = rules.collect();
         rules.sort_by_key(|(fixed, _)| std::cmp::Reverse(*fixed));
         rules.truncate(SCREENED);
         let made =
@@ -212,7 +210,7 @@ impl Repair<'_> {
             .filter(|own| {
                 // Changes of one key that change the answers alike are one; what changes nothing yet may be any.
                 let place = own.key.rsplit_once('.').map_or(&own.key[..], |(place, _)| place);
-                let rule = if own.structural { own.rule.to_string() } else { String::new() };
+                let rule = if own.structural { own.rule.table().to_string() } else { String::new() };
                 seen.insert((place.to_string(), own.answers.clone(), rule))
             })
             .collect();
@@ -229,7 +227,7 @@ impl Repair<'_> {
             let old = old.into_iter().filter(|own| !own.is_ranged() && again(own));
             let mut found = Vec::new();
             for second in new.into_iter().chain(old).take(each).take_while(|_| interrupt::pending().is_none()) {
-                let rule = second.applied(&first.rule);
+                let Some(rule) = second.applied(&first.rule) else { continue };
                 let Some(program) = program(&rule, self.part) else { continue };
                 let fixed = few.iter().filter(|at| explains(&program, &self.cases[**at])).count();
                 self.work.spend_cases(few.len());
@@ -314,7 +312,7 @@ mod tests {
             let text = format!("{TRUTH}{with}");
             let known = answered(&text, &part);
             let mut wrong = rule(&text, &part).unwrap();
-            without.iter().for_each(|key| drop(wrong.remove(*key)));
+            assert!(without.iter().all(|key| wrong.set(key, None)));
             let cases = known.cases(0);
             let work = Work::new(part.stored_k(), 1 << 28);
             let before = Repair::of(wrong.clone(), &part, (&work, &cases)).unwrap().missed.len();

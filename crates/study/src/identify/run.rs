@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use toml::Table;
-
 use super::{
     candidate::evaluator,
     file,
@@ -14,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    arithmetic::Evaluator,
+    arithmetic::{Evaluator, KEYS, Rule},
     base::{
         interrupt, parallel,
         work::{self, Pace},
@@ -62,7 +60,7 @@ pub struct Plan {
     /// Whether the search begins with the arithmetics of shipped models, or from nothing.
     pub catalogue: bool,
     /// Rules that were found of other instructions of the device: they are tried before all others.
-    pub begun: Vec<Table>,
+    pub begun: Vec<Rule>,
     /// What the search may compute before it ends without a rule, in products, about: usually [`WORK`].
     pub work: u64,
 }
@@ -72,8 +70,8 @@ pub struct Plan {
 pub struct Identification {
     /// The instruction.
     pub instruction: Instruction,
-    /// The rule: that of the device, or the nearest that was found.
-    pub rule: Table,
+    /// The rule of the device, or the nearest that was found; `None` without one.
+    pub rule: Option<Rule>,
     /// The shipped model and the instruction whose rule it is, unchanged.
     pub known: Option<(String, String)>,
     /// The tiles that were asked, with the answers.
@@ -102,7 +100,7 @@ impl Identification {
 
     /// The text of a model file whose only rule it is.
     pub fn text(&self) -> String {
-        file::model(std::slice::from_ref(&self.rule))
+        file::model(self.rule.as_slice())
     }
 }
 
@@ -149,9 +147,9 @@ pub fn go_on(device: &mut dyn Device, earlier: &Identification, cases: &[Case], 
     // Fewer tiles of the stream were asked than tiles in all.
     let stream = Stream { part: part.clone(), seed: plan.seed, next: earlier.asked.count() as u64 };
     let starts = if plan.catalogue { starts::known(&part, earlier.generation.as_deref()) } else { Vec::new() };
-    let found = Found { rule: earlier.rule.clone(), known: None, misses: 0 };
+    let found = earlier.rule.clone().map(|rule| Found { rule, known: None, misses: 0 });
     let generation = earlier.generation.clone();
-    let found = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, Some(found))?;
+    let found = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, found)?;
     Ok(Identification { executions: earlier.executions + found.executions, ..found })
 }
 
@@ -208,7 +206,7 @@ pub(super) struct Dialogue<'a> {
     pub(super) work: Work,
     pub(super) stream: Stream,
     /// Rules with which the search begins, and the order that masks found.
-    pub(super) hypotheses: Option<(Vec<Table>, Option<Order>)>,
+    pub(super) hypotheses: Option<(Vec<Rule>, Option<Order>)>,
     /// What the steps of the sum do, before any repair.
     pub(super) fitted: Option<SumSteps>,
     /// The order that masks found, where it says nothing of blocks.
@@ -218,7 +216,7 @@ pub(super) struct Dialogue<'a> {
 
 /// A rule, where it is from if it is a known one, and the number of outputs that it misses.
 struct Found {
-    rule: Table,
+    rule: Rule,
     known: Option<(String, String)>,
     misses: usize,
 }
@@ -320,12 +318,12 @@ impl<'a> Dialogue<'a> {
 
     /// Tiles that were not asked, on which a rule differs from those of its one-step changes that all answers agree with: one
     /// for each of them, where there is one.
-    fn telling(&mut self, rule: &Table) -> Tiles {
+    fn telling(&mut self, rule: &Rule) -> Tiles {
         let part = self.bench.answers.part.clone();
         let mut telling = Tiles::zeros(&part, 0);
         let Some(own) = evaluator(rule, &part) else { return telling };
         let others = parallel::map(rule::changes(rule, &part), |change| {
-            evaluator(&Move(vec![change]).applied(rule), &part).filter(|other| !rule::equivalent(&own, other))
+            evaluator(&Move(vec![change]).applied(rule)?, &part).filter(|other| !rule::equivalent(&own, other))
         });
         let mut others: Vec<Evaluator> = others.into_iter().flatten().collect();
         let tiles = self.stream.take(LOOKED_THROUGH);
@@ -352,19 +350,19 @@ impl<'a> Dialogue<'a> {
         let known = &self.bench.answers;
         let (rule, origin) = match found {
             // What is known already stays as it is.
-            Some(Found { rule, known: Some(origin), .. }) => (rule, Some(origin)),
-            Some(Found { rule, .. }) if interrupt::pending().is_some() => (rule, None),
-            Some(Found { rule, misses, .. }) => (simplest(rule, misses, known), None),
-            None => (Table::new(), None),
+            Some(Found { rule, known: Some(origin), .. }) => (Some(rule), Some(origin)),
+            Some(Found { rule, .. }) if interrupt::pending().is_some() => (Some(rule), None),
+            Some(Found { rule, misses, .. }) => (Some(simplest(rule, misses, known)), None),
+            None => (None, None),
         };
-        let own = evaluator(&rule, &known.part);
+        let own = rule.as_ref().and_then(|rule| evaluator(rule, &known.part));
         let misses = own.as_ref().map_or(usize::MAX, |own| known.misses(own));
         let (inputs, d) = known.all();
         let Instruction { m, n, k, .. } = known.part;
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
         let (executions, spent) = (self.bench.executions(), self.bench.is_spent());
         let failure = self.failure.clone().or_else(|| self.bench.failure().map(ToString::to_string));
-        let uniform = if rule.is_empty() { Uniform::of(known.part.d, known.codes()) } else { None };
+        let uniform = if rule.is_none() { Uniform::of(known.part.d, known.codes()) } else { None };
         Identification {
             instruction: instruction.clone(),
             rule,
@@ -382,13 +380,14 @@ impl<'a> Dialogue<'a> {
 }
 
 /// The rule without the keys that no answer needs; it misses so many outputs.
-fn simplest(mut rule: Table, misses: usize, known: &Answers) -> Table {
-    let as_good = |rule: &Table| evaluator(rule, &known.part).is_some_and(|own| known.misses(&own) <= misses);
-    let keys: Vec<String> = rule.keys().cloned().collect();
-    for key in keys.iter().filter(|key| !["instructions", "evidence", "step", "node"].contains(&key.as_str())) {
+fn simplest(mut rule: Rule, misses: usize, known: &Answers) -> Rule {
+    let as_good = |rule: &Rule| evaluator(rule, &known.part).is_some_and(|own| known.misses(&own) <= misses);
+    let mut keys: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    keys.retain(|key| rule.value(key).is_some() && !["instructions", "evidence", "step", "node"].contains(key));
+    keys.sort_unstable();
+    for key in keys {
         let mut without = rule.clone();
-        without.remove(key);
-        if as_good(&without) {
+        if without.set(key, None) && as_good(&without) {
             rule = without;
         }
     }

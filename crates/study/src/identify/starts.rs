@@ -1,13 +1,11 @@
 //! Where a search begins: the arithmetics that are known, and the common shapes.
 
-use std::collections::HashSet;
-
-use toml::{Table, Value};
-
-use super::candidate::rule;
+use super::candidate::candidate;
 use crate::{
-    arithmetic::{Model, shipped},
-    format::Format,
+    arithmetic::{
+        Alignment, CPosition, Join, Lanes, Late, Model, Parts, Rounded, Rule, Start as ChainStart, Step, Wrap, shipped,
+    },
+    format::{self, Format, Rounding},
     isa::{self, Instruction},
 };
 
@@ -21,7 +19,7 @@ const NARROWEST: u32 = 8;
 #[derive(Debug, Clone)]
 pub(super) struct Start {
     /// The rule.
-    pub rule: Table,
+    pub rule: Rule,
     /// The shipped model and the instruction that has it.
     pub known: Option<(String, String)>,
 }
@@ -38,21 +36,13 @@ pub(super) fn known(i: &Instruction, own: Option<&str>) -> Vec<Start> {
     instructions.sort_by_key(|other| (other.name != i.name, other.k != i.k));
     let mut models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
     models.sort_by_key(|model| Some(&model.name[..]) != own);
-    let tables: Vec<Vec<Table>> = models.iter().map(rules).collect();
-    let mut seen = HashSet::new();
-    let mut starts = Vec::new();
+    let mut starts: Vec<Start> = Vec::new();
     for instruction in instructions {
-        for (model, tables) in models.iter().zip(&tables) {
-            let Some(of) = model.rule(instruction) else { continue };
-            let at = model.rules.iter().position(|other| other.instructions == of.instructions);
-            let Some(table) = at.and_then(|at| tables.get(at)) else { continue };
-            let mut table = table.clone();
-            table.remove("instructions");
-            table.remove("evidence");
-            if seen.insert(table.to_string()) {
-                let rule = rule(&table.to_string(), i);
-                let known = Some((model.name.clone(), instruction.name.clone()));
-                starts.extend(rule.map(|rule| Start { rule, known }));
+        for model in &models {
+            let Some(rule) = model.rule(instruction) else { continue };
+            let rule = candidate(rule.clone(), i);
+            if starts.iter().all(|start| start.rule != rule) {
+                starts.push(Start { rule, known: Some((model.name.clone(), instruction.name.clone())) });
             }
         }
     }
@@ -60,72 +50,84 @@ pub(super) fn known(i: &Instruction, own: Option<&str>) -> Vec<Start> {
 }
 
 /// Rules of other instructions of the device, each once.
-pub(super) fn begun(rules: &[Table], i: &Instruction) -> Vec<Start> {
-    let mut seen = HashSet::new();
-    let bare = rules.iter().cloned().map(|mut table| {
-        table.retain(|key, _| !["instructions", "evidence"].contains(&key));
-        table.to_string()
-    });
-    plain(bare.filter(|text| seen.insert(text.clone())).filter_map(|text| rule(&text, i)))
-}
-
-/// The rules of a model as tables.
-fn rules(model: &Model) -> Vec<Table> {
-    let file: Table = model.text().parse().unwrap_or_default();
-    let rules = file.get("rule").and_then(Value::as_array).cloned().unwrap_or_default();
-    rules.into_iter().filter_map(|rule| rule.as_table().cloned()).collect()
+pub(super) fn begun(rules: &[Rule], i: &Instruction) -> Vec<Start> {
+    let mut starts: Vec<Start> = Vec::new();
+    for rule in rules {
+        let rule = candidate(rule.clone(), i);
+        if starts.iter().all(|start| start.rule != rule) {
+            starts.push(Start { rule, known: None });
+        }
+    }
+    starts
 }
 
 /// Rules of the common shapes, with these numbers of k in a group; `nan` is the code of D for NaN.
 pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> {
     if i.d.is_integer() {
-        return plain(integers(i, groups).iter().filter_map(|text| rule(text, i)));
+        return plain(integers(i, groups), i);
     }
-    let k = i.stored_k();
-    let parts = [
-        "",
-        "parts = { period = 2, residues = [[0], [1]] }\n",
-        "parts = { period = 2, residues = [[1], [0]] }\n",
-        "parts = { period = 4, residues = [[0, 1], [2, 3]] }\n",
-        "parts = { period = 4, residues = [[2, 3], [0, 1]] }\n",
-        "parts = { period = 4, residues = [[0], [1], [2], [3]] }\n",
+    let parts: [(usize, &[&[usize]]); 5] = [
+        (2, &[&[0], &[1]]),
+        (2, &[&[1], &[0]]),
+        (4, &[&[0, 1], &[2, 3]]),
+        (4, &[&[2, 3], &[0, 1]]),
+        (4, &[&[0], &[1], &[2], &[3]]),
     ];
-    let joins = ["", "c = \"last\"\n", "join = \"add\"\n", "join = \"add\"\nc = \"last\"\n"];
-    let mut texts: Vec<String> = Vec::new();
+    let split = |(period, residues): (usize, &[&[usize]])| Parts {
+        period,
+        residues: residues.iter().map(|part| part.to_vec()).collect(),
+    };
+    let parts: Vec<Option<Parts>> = std::iter::once(None)
+        .chain(parts.map(|part| Some(split(part))))
+        .filter(|part| part.is_none() || i.stored_k() > 1)
+        .collect();
+    let joins = [
+        (Join::Chain, CPosition::First),
+        (Join::Chain, CPosition::Last),
+        (Join::Add, CPosition::First),
+        (Join::Add, CPosition::Last),
+    ];
+    let mut rules = Vec::new();
     for target in targets(i.d) {
-        let frame = format!("result = {target}\nnan = \"{nan:#x}\"\n");
         for group in groups {
-            for part in parts.iter().filter(|part| part.is_empty() || k > 1) {
-                for join in joins {
-                    let shape = format!("group = {group}\n{part}{join}{frame}");
-                    for kind in kinds(i, join) {
-                        // What additions round to is a matter of its own.
-                        let addition = format!("addition = {}\n", target.replace("RZ", "RNE"));
-                        texts.push(format!("{kind}{shape}{}", if join.is_empty() { "" } else { &addition }));
+            for part in &parts {
+                for (join, c) in joins {
+                    let is_joined = (join, c) != (Join::Chain, CPosition::First);
+                    // The rounding of additions is a matter of its own.
+                    let addition = Rounded { rounding: Rounding::Rne, ..target };
+                    for mut rule in kinds(i, is_joined) {
+                        (rule.group, rule.parts, rule.join, rule.c) = (Some(*group), part.clone(), join, c);
+                        (rule.result, rule.nan) = (Some(target), Some(nan));
+                        rule.addition = is_joined.then_some(addition);
+                        rules.push(rule);
                     }
                 }
             }
         }
     }
-    plain(texts.iter().filter_map(|text| rule(text, i)))
+    plain(rules, i)
 }
 
 /// Sums of integers of every width, those as wide as D first: they wrap around, or saturate after every group.
-fn integers(i: &Instruction, groups: &[usize]) -> Vec<String> {
+fn integers(i: &Instruction, groups: &[usize]) -> Vec<Rule> {
     let whole = i.stored_k();
-    let mut texts = Vec::new();
+    let mut rules: Vec<Rule> = Vec::new();
     for bits in (NARROWEST.min(i.d.bits)..=i.d.bits).rev() {
-        let bits = if bits == i.d.bits { String::new() } else { format!("accumulator = {bits}\n") };
-        texts.push(format!("step = \"integer\"\nwrap = \"wrap\"\n{bits}"));
+        let sum = |wrap, group: usize| {
+            let mut rule = stepped(Step::Integer);
+            (rule.wrap, rule.accumulator) = (Some(wrap), Some(bits).filter(|bits| *bits < i.d.bits));
+            rule.group = Some(group).filter(|group| *group != whole);
+            rule
+        };
+        rules.push(sum(Wrap::Wrap, whole));
         for group in groups.iter().chain(&[whole]) {
-            let group = if *group == whole { String::new() } else { format!("group = {group}\n") };
-            let text = format!("step = \"integer\"\nwrap = \"saturate\"\n{group}{bits}");
-            if !texts.contains(&text) {
-                texts.push(text);
+            let rule = sum(Wrap::Saturate, *group);
+            if !rules.contains(&rule) {
+                rules.push(rule);
             }
         }
     }
-    texts
+    rules
 }
 
 /// The numbers of k that a group has most often: the divisors of all, the largest first.
@@ -134,55 +136,69 @@ pub(super) fn groups(i: &Instruction) -> Vec<usize> {
     (1..=k).rev().filter(|group| k.is_multiple_of(*group)).collect()
 }
 
-fn plain(rules: impl Iterator<Item = Table>) -> Vec<Start> {
-    rules.map(|rule| Start { rule, known: None }).collect()
+fn plain(rules: Vec<Rule>, i: &Instruction) -> Vec<Start> {
+    rules.into_iter().map(|rule| Start { rule: candidate(rule, i), known: None }).collect()
+}
+
+/// A rule with this step alone.
+fn stepped(step: Step) -> Rule {
+    let mut rule = Rule::default();
+    rule.step = step;
+    rule
+}
+
+/// A rule with a usual alignment.
+fn fused() -> Rule {
+    let mut rule = stepped(Step::Fused);
+    rule.alignment = Some(Alignment::new(24, Rounding::Rz));
+    rule
 }
 
 /// How a group may be summed.
-fn kinds(i: &Instruction, join: &str) -> Vec<String> {
-    let mut kinds = plain_kinds(i, join).into_iter().map(String::from).collect::<Vec<_>>();
+fn kinds(i: &Instruction, is_joined: bool) -> Vec<Rule> {
+    let mut kinds = plain_kinds(i, is_joined);
     // Products of a block, or of as many as hardware often has in one, that are added before they are scaled.
     let block = i.scale.map_or(0, |scale| scale.block);
     let sums = [block, SCALED].into_iter().filter(|sums| *sums > 1 && block.is_multiple_of(*sums));
     for sums in sums.take(if block == SCALED { 1 } else { 2 }) {
-        let of = |kind: &str| format!("{kind}scale-sums = {sums}\n");
-        kinds
-            .extend(["step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\n", "step = \"exact\"\n"].map(of));
+        kinds.extend([fused(), stepped(Step::Exact)].map(|mut rule| {
+            rule.scale_sums = Some(sums);
+            rule
+        }));
     }
     kinds
 }
 
 /// The same without sums that are scaled.
-fn plain_kinds(i: &Instruction, join: &str) -> Vec<&'static str> {
-    let mut kinds = vec![
-        "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\n",
-        "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\nlate = { sum-bits = 31, c-bits = 24, rounding = \"RD\" }\n",
-        "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\nlanes = { period = 2, bits = 24, rounding = \"RD\" }\n",
-        "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\nlanes = { period = 2, bits = 24, rounding = \"RD\" }\nlate = { sum-bits = 31, c-bits = 24, rounding = \"RD\" }\n",
-        "step = \"exact\"\n",
-    ];
+fn plain_kinds(i: &Instruction, is_joined: bool) -> Vec<Rule> {
+    let lanes = Lanes { period: 2, bits: 24, rounding: Rounding::Rd };
+    let late = Late::new([31, 24], Rounding::Rd);
+    let mut kinds = Vec::new();
+    for (lanes, late) in [(None, None), (None, Some(late)), (Some(lanes.clone()), None), (Some(lanes), Some(late))] {
+        let mut rule = fused();
+        (rule.lanes, rule.late) = (lanes, late);
+        kinds.push(rule);
+    }
+    kinds.push(stepped(Step::Exact));
     if i.scale.is_none() {
-        kinds.extend(["step = \"fma\"\n", "step = \"sequential\"\n", "step = \"pairwise\"\n"]);
-        if !join.is_empty() {
-            kinds.extend([
-                "step = \"fma\"\nstart = \"product\"\n",
-                "step = \"sequential\"\nstart = \"product\"\n",
-                "step = \"pairwise\"\nstart = \"product\"\n",
-            ]);
+        let chains = [Step::Fma, Step::Sequential, Step::Pairwise].map(stepped);
+        kinds.extend(chains.clone());
+        if is_joined {
+            kinds.extend(chains.map(|mut rule| {
+                rule.start = ChainStart::Product;
+                rule
+            }));
         }
     }
     kinds
 }
 
 /// What sums may be rounded to.
-fn targets(d: &Format) -> &'static [&'static str] {
-    match d.name {
-        "f64" => &["{ format = \"f64\", rounding = \"RNE\" }"],
-        "f16" => &[
-            "{ format = \"f16\", rounding = \"RNE\" }",
-            "{ format = \"f32\", rounding = \"RNE\" }",
-            "{ format = \"f32\", rounding = \"RZ\" }",
-        ],
-        _ => &["{ format = \"f32\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RZ\" }"],
-    }
+fn targets(d: &Format) -> Vec<Rounded> {
+    let targets: &[(&str, Rounding)] = match d.name {
+        "f64" => &[("f64", Rounding::Rne)],
+        "f16" => &[("f16", Rounding::Rne), ("f32", Rounding::Rne), ("f32", Rounding::Rz)],
+        _ => &[("f32", Rounding::Rne), ("f32", Rounding::Rz)],
+    };
+    targets.iter().filter_map(|(name, rounding)| Some(Rounded::new(format::find(name).ok()?, *rounding))).collect()
 }

@@ -1,13 +1,10 @@
 //! The steps of a sum with what each does, and the rule that says so.
 
-use std::fmt::Write as _;
-
-use toml::{Table, Value};
-
-use super::candidate::rule;
+use super::candidate::{candidate, program};
 use crate::{
     arithmetic::{
-        Alignment, Destination, ElementaryOperation, Evaluator, Program, ResultTininess, Rule, Subnormals, ZeroSign,
+        self, Alignment, Conversion, Destination, ElementaryOperation, Node, NodeKind, NodeResult, Program,
+        ResultTininess, Rounded, Rule, Subnormals, Term, ZeroSign,
     },
     format::{self, Format, Overflow, Rounding},
     isa::Instruction,
@@ -60,9 +57,9 @@ impl Step {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Own {
     /// How it aligns them; `None`: it adds them exactly.
-    pub cut: Option<Cut>,
+    pub cut: Option<Alignment>,
     /// Products whose places differ by remainder are aligned and added apart: the period, and how these sums are aligned.
-    pub lanes: Option<(usize, Cut)>,
+    pub lanes: Option<(usize, Alignment)>,
     /// How the sum of the products is aligned with what is not a product, where that comes after them.
     pub late: Option<Late>,
     /// What the sum is rounded to.
@@ -71,16 +68,6 @@ pub(super) struct Own {
     pub products: Products,
     /// The sign of a sum that is zero; `None`: what is meant where a rule says nothing, of two terms that of IEEE 754.
     pub zero: Option<ZeroSign>,
-}
-
-/// An alignment.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Cut {
-    pub bits: i32,
-    pub rounding: Rounding,
-    pub floor: Option<i32>,
-    /// Whether a sum of which something was cut off counts as a little more where it is rounded.
-    pub sticky: bool,
 }
 
 /// The bits that are kept of a sum of products and of what is added late, and how the rest is cut off.
@@ -96,8 +83,8 @@ pub(super) struct Late {
 
 impl Late {
     /// The alignment of both.
-    fn cut(self) -> Cut {
-        Cut { bits: self.sum.max(self.other), rounding: self.rounding, floor: self.floor, sticky: false }
+    fn cut(self) -> Alignment {
+        Alignment { floor: self.floor, ..Alignment::new(self.sum.max(self.other), self.rounding) }
     }
 }
 
@@ -126,19 +113,19 @@ pub(super) enum Products {
     /// They are rounded.
     Rounded(Target),
     /// Each is cut and rounded in a step of its own; without a target it is only cut.
-    Alone(Option<Cut>, Option<Target>),
+    Alone(Option<Alignment>, Option<Target>),
     /// The first of two is cut and rounded as the sum is, the first one or the second.
     Started { second: bool },
 }
 
 impl Own {
     /// How the sum of the products is aligned.
-    fn whole(&self) -> Option<Cut> {
+    fn whole(&self) -> Option<Alignment> {
         self.lanes.map(|(_, cut)| cut).or(self.cut)
     }
 
     /// The last alignment.
-    fn last(&self) -> Option<Cut> {
+    fn last(&self) -> Option<Alignment> {
         self.late.map(Late::cut).or(self.whole())
     }
 }
@@ -186,25 +173,24 @@ impl SumSteps {
     }
 
     /// The rule.
-    pub(super) fn rule(&self, i: &Instruction) -> Option<Table> {
-        rule(&self.text(false, i.scale.is_some()), i)
+    pub(super) fn rule(&self, i: &Instruction) -> Rule {
+        candidate(self.written(false, i.scale.is_some()), i)
     }
 
     /// The rule in which what could be ordinary additions are sums, whose zeros may have any sign.
-    pub(super) fn rule_of_sums(&self, i: &Instruction) -> Option<Table> {
-        rule(&self.text(true, false), i)
+    pub(super) fn rule_of_sums(&self, i: &Instruction) -> Rule {
+        candidate(self.written(true, false), i)
     }
 
     /// The conversion to D, where it is not to nearest.
-    pub(super) fn output(&self) -> Option<Value> {
-        let keys = [("rounding".to_string(), Value::from(self.output.name()))];
-        (self.output != Rounding::Rne).then(|| Value::Table(Table::from_iter(keys)))
+    pub(super) fn output(&self) -> Option<Conversion> {
+        let conversion = Conversion { rounding: self.output, overflow: Overflow::Standard };
+        Some(conversion).filter(|conversion| conversion.rounding != Rounding::Rne)
     }
 
     /// The program in which every step that may be one is a sum.
     pub(super) fn program(&self, i: &Instruction) -> Option<Program> {
-        let rule = Rule::read(&rule(&self.text(true, false), i)?).ok()?;
-        Some(Evaluator::of(&rule, i).ok()?.program().clone())
+        program(&self.rule_of_sums(i), i)
     }
 
     /// The steps that are one chain of additions with this one, which is the last of them: the products that they add, in order; and
@@ -228,145 +214,111 @@ impl SumSteps {
         (added, at)
     }
 
-    /// The text of the rule; with `sums` what could be ordinary additions are sums, too, and where products are scaled those of them:
+    /// The rule; with `sums` what could be ordinary additions are sums, too, and where products are scaled those of them:
     /// they are added in sums alone.
-    fn text(&self, sums: bool, scaled: bool) -> String {
-        let mut text = format!("step = \"tree\"\nnan = \"{:#x}\"\n", self.nan);
-        if let Some(output) = self.output() {
-            let _ = writeln!(text, "output = {output}");
-        }
+    fn written(&self, sums: bool, scaled: bool) -> Rule {
+        let mut rule = Rule::default();
+        (rule.nan, rule.output) = (Some(self.nan), self.output());
         let mut open = vec![0];
         while let Some(number) = open.pop() {
             let (chained, first) = if sums || scaled { (Vec::new(), number) } else { self.chain(number) };
             let own = self.steps[first].own;
             let Own { cut, target, products: form, .. } = own;
             let (mut products, mut terms) = (Vec::new(), Vec::new());
+            let mut alone = |k: usize, cut: Option<Alignment>, result: NodeResult| {
+                let name = format!("n{number}p{k}");
+                rule.nodes.insert(name.clone(), sum(&[k], &[], cut, result));
+                Term::from(name)
+            };
             for part in &self.steps[first].parts {
                 match (part, form) {
                     (Part::Product(k), Products::Alone(cut, target)) => {
-                        let to = target.map_or("result = \"aligned\"".into(), |target| result("result", target));
-                        terms.push(alone(&mut text, (number, *k), cut, &to));
+                        let to = target.map_or(NodeResult::Aligned, |target| NodeResult::Rounded(target.rounded()));
+                        terms.push(alone(*k, cut, to));
                     }
                     (Part::Product(k), Products::Started { second }) if cut.is_some() => {
                         let of_both = self.steps[first].parts.iter().filter_map(Part::product);
                         match of_both.clone().nth(usize::from(second)) == Some(*k) {
-                            true => terms.push(alone(&mut text, (number, *k), cut, &result("result", target))),
+                            true => terms.push(alone(*k, cut, NodeResult::Rounded(target.rounded()))),
                             false => products.push(*k),
                         }
                     }
                     (Part::Product(k), _) => products.push(*k),
-                    (Part::C, _) => terms.push("\"c\"".into()),
+                    (Part::C, _) => terms.push(Term::from("c".to_string())),
                     (Part::Step(below), _) => {
-                        terms.push(format!("\"n{below}\""));
+                        terms.push(Term::from(format!("n{below}")));
                         open.push(*below);
                     }
                 }
             }
             let kind = match (form, cut) {
-                (Products::Started { .. }, None) => "fma",
-                (_, None) if self.steps[first].adds() && !(sums || scaled && !products.is_empty()) => "add",
-                _ => "sum",
+                (Products::Started { .. }, None) => NodeKind::Fma,
+                (_, None) if self.steps[first].adds() && !(sums || scaled && !products.is_empty()) => NodeKind::Add,
+                _ => NodeKind::Sum,
             };
             if form == (Products::Started { second: true }) && cut.is_none() {
                 products.reverse();
             }
             products.extend(chained);
-            let form = match form {
-                Products::Normalised if cut.is_some() => ", normalised = true".into(),
-                Products::Rounded(target) => format!(", {}", result("product", target)),
-                _ => String::new(),
+            let formed = |mut node: Node| {
+                if node.products.is_some() && kind != NodeKind::Fma {
+                    node.normalised = (form == Products::Normalised && cut.is_some()).then_some(true);
+                    node.product = match form {
+                        Products::Rounded(target) => Some(target.rounded()),
+                        _ => None,
+                    };
+                }
+                node
             };
-            let list = |products: &[usize]| match products {
-                [] => String::new(),
-                _ if kind == "fma" => format!(", products = {products:?}"),
-                _ => format!(", products = {products:?}{form}"),
-            };
-            let of = |terms: &[String]| match terms {
-                [] => String::new(),
-                _ => format!(", terms = [{}]", terms.join(", ")),
-            };
-            // What is added before it is rounded.
-            let mut before = list(&products);
             if let Some((period, _)) = own.lanes {
                 let mut lanes = Vec::new();
                 for lane in 0..period.min(products.len()) {
-                    let own: Vec<usize> = products.iter().copied().skip(lane).step_by(period).collect();
-                    let (name, own, cut) = (format!("n{number}l{lane}"), list(&own), aligned(cut));
-                    let _ = writeln!(text, "node.{name} = {{ kind = \"sum\"{own}{cut}, result = \"aligned\" }}");
-                    lanes.push(format!("\"{name}\""));
+                    let of_lane: Vec<usize> = products.iter().copied().skip(lane).step_by(period).collect();
+                    let name = format!("n{number}l{lane}");
+                    rule.nodes.insert(name.clone(), formed(sum(&of_lane, &[], cut, NodeResult::Aligned)));
+                    lanes.push(Term::from(name));
                 }
                 lanes.append(&mut terms);
-                (before, terms) = (String::new(), lanes);
+                (products, terms) = (Vec::new(), lanes);
             }
-            if let Some(Late { sum, other, drop, .. }) = own.late {
-                let drop = drop.map_or_else(String::new, |drop| format!(", drop = {drop}"));
-                let (last, name) = (terms.pop().unwrap_or_default(), format!("n{number}s"));
-                let cut = aligned(own.whole());
-                let _ = writeln!(
-                    text,
-                    "node.{name} = {{ kind = \"sum\"{before}{}{cut}, result = \"aligned\" }}",
-                    of(&terms)
-                );
-                before = String::new();
-                terms = vec![
-                    format!("{{ term = \"{name}\", bits = {sum} }}"),
-                    format!("{{ term = {last}, bits = {other}{drop} }}"),
-                ];
+            if let Some(Late { sum: bits, other, drop, .. }) = own.late {
+                let last = terms.pop().map_or_else(String::new, |term| term.name);
+                let name = format!("n{number}s");
+                rule.nodes.insert(name.clone(), formed(sum(&products, &terms, own.whole(), NodeResult::Aligned)));
+                products = Vec::new();
+                terms = vec![Term { name, bits: Some(bits), drop: None }, Term { name: last, bits: Some(other), drop }];
             }
-            let (cut, terms, to) = (aligned(own.last()), of(&terms), result("result", target));
-            let zero = match own.zero {
-                Some(zero) if kind == "sum" && zero != ZeroSign::Positive => format!(", zero = \"{}\"", zero.name()),
-                _ => String::new(),
-            };
-            let _ = writeln!(text, "node.n{number} = {{ kind = \"{kind}\"{cut}{before}{terms}{zero}, {to} }}");
+            let mut node = formed(sum(&products, &terms, own.last(), NodeResult::Rounded(target.rounded())));
+            node.kind = kind;
+            node.zero = own.zero.filter(|zero| kind == NodeKind::Sum && *zero != ZeroSign::Positive);
+            rule.nodes.insert(format!("n{number}"), node);
         }
-        text
+        rule
     }
 }
 
-impl Cut {
-    /// The value of the key `alignment`.
-    pub(super) fn value(self) -> Value {
-        let keys = [("bits", Value::from(self.bits)), ("rounding", self.rounding.name().into())];
-        let floor = self.floor.map(|floor| ("floor", floor.into()));
-        let sticky = self.sticky.then(|| ("sticky", true.into()));
-        Value::Table(keys.into_iter().chain(floor).chain(sticky).map(|(key, value)| (key.to_string(), value)).collect())
+/// A node that sums these products and terms.
+fn sum(products: &[usize], terms: &[Term], cut: Option<Alignment>, result: NodeResult) -> Node {
+    let mut node = Node::default();
+    node.products = Some(products).filter(|products| !products.is_empty()).map(|products| products.to_vec().into());
+    (node.terms, node.alignment, node.result) = (terms.to_vec(), cut, Some(result));
+    node
+}
+
+impl Late {
+    /// The value of the key `late`.
+    pub(super) fn late(self) -> arithmetic::Late {
+        let Late { sum, other, rounding, drop, floor } = self;
+        arithmetic::Late { drop, floor, ..arithmetic::Late::new([sum, other], rounding) }
     }
 }
 
-/// The value of a key that says what numbers are rounded to.
-pub(super) fn target_value(Target { format, rounding, overflow }: Target) -> Value {
-    let keys = [("format", Value::from(format.name)), ("rounding", rounding.name().into())];
-    let overflow = (overflow != Overflow::Standard).then(|| ("overflow", overflow.name().into()));
-    Value::Table(keys.into_iter().chain(overflow).map(|(key, value)| (key.to_string(), value)).collect())
-}
-
-/// The value of the key `lanes`.
-pub(super) fn lanes_value(period: usize, Cut { bits, rounding, .. }: Cut) -> Value {
-    let keys = [("period", Value::from(period as i64)), ("bits", bits.into()), ("rounding", rounding.name().into())];
-    Value::Table(keys.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
-}
-
-/// The value of the key `late`.
-pub(super) fn late_value(Late { sum, other, rounding, drop, floor }: Late) -> Value {
-    let keys = [("sum-bits", Value::from(sum)), ("c-bits", other.into()), ("rounding", rounding.name().into())];
-    let others = [("drop", drop), ("floor", floor)].map(|(key, number)| Some((key, number?.into())));
-    let others = others.into_iter().flatten();
-    Value::Table(keys.into_iter().chain(others).map(|(key, value)| (key.to_string(), value)).collect())
-}
-
-/// Writes the node of a product alone; its name, in quotes.
-fn alone(text: &mut String, (number, k): (usize, usize), cut: Option<Cut>, to: &str) -> String {
-    let _ = writeln!(text, "node.n{number}p{k} = {{ kind = \"sum\", products = [{k}]{}, {to} }}", aligned(cut));
-    format!("\"n{number}p{k}\"")
-}
-
-fn aligned(cut: Option<Cut>) -> String {
-    cut.map_or_else(String::new, |cut| format!(", alignment = {}", cut.value()))
-}
-
-fn result(key: &str, target: Target) -> String {
-    format!("{key} = {}", target_value(target))
+impl Target {
+    /// The value of a key that says what numbers are rounded to.
+    pub(super) fn rounded(self) -> Rounded {
+        let Target { format, rounding, overflow } = self;
+        Rounded { overflow, ..Rounded::new(format, rounding) }
+    }
 }
 
 /// Lets the step with this number of a program do something else, as far as that takes no other operations.
@@ -391,11 +343,7 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
         };
         match &mut step.operation {
             ElementaryOperation::Sum(sum) => {
-                sum.alignment = cut.map(|Cut { bits, rounding, floor, sticky }| Alignment {
-                    floor,
-                    sticky,
-                    ..Alignment::new(bits, rounding)
-                });
+                sum.alignment = cut;
                 if let (Some(late), None, [sum, other]) = (own.late, kind, &mut sum.addends[..]) {
                     (sum.bits, other.bits, other.drop) = (Some(late.sum), Some(late.other), late.drop);
                 }

@@ -102,7 +102,7 @@ impl Dialogue<'_> {
     /// How many of the answers that are known steps give otherwise.
     fn missed_by(&self, steps: &SumSteps) -> usize {
         let part = &self.bench.answers.part;
-        let own = steps.rule(part).and_then(|rule| evaluator(&rule, part));
+        let own = evaluator(&steps.rule(part), part);
         if own.as_ref().is_some_and(|own| !own.is_fast()) {
             self.work.spend_cases(self.bench.answers.outputs());
         }

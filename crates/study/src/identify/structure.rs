@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use toml::{Table, Value};
-
 use super::{
     starts::Start,
-    steps::{Own, Products, SumSteps, lanes_value, late_value, target_value},
+    steps::{Own, Products, SumSteps},
 };
 use crate::{
-    arithmetic::ZeroSign,
+    arithmetic::{CPosition, Join, Lanes, Rule, Step, ZeroSign},
     isa::Instruction,
     order::{Leaf, Manner, Meeting, Order, of_program},
 };
@@ -63,55 +61,44 @@ fn at_once(order: &Order) -> Option<Order> {
 }
 
 /// Shapes with what the steps of the device do, as far as all steps that the shape has alike do the same.
-pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Table> {
+pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Rule> {
     let owns = || steps.steps.iter().map(|step| step.own);
     let aligned = most(owns().filter(|own| own.cut.is_some()));
     let added: Vec<Own> = owns().filter(|own| own.cut.is_none()).collect();
-    let mut all: Vec<Table> = Vec::new();
+    let mut all: Vec<Rule> = Vec::new();
     for shape in shapes {
         let mut rule = shape.rule.clone();
-        let is = |step: &[&str]| step.contains(&rule.get("step").and_then(Value::as_str).unwrap_or_default());
-        let is_sum = is(&["fused", "exact"]);
         // What sums several terms, and what adds two.
-        let (sum, addition) = match (is(&["fused"]), is(&["exact"])) {
-            (true, _) => (aligned, most(added.iter().copied())),
-            (_, true) => (most(added.iter().copied()), most(added.iter().copied())),
+        let (sum, addition) = match rule.step {
+            Step::Fused => (aligned, most(added.iter().copied())),
+            Step::Exact => (most(added.iter().copied()), most(added.iter().copied())),
             // The additions of a shape are its last steps, those of its groups come before.
             _ => (added.last().copied(), added.first().copied()),
         };
         let Some(sum) = sum else { continue };
         // Steps before the last one may round otherwise.
-        let last = steps.steps.first().filter(|_| !["c", "join"].iter().any(|key| rule.contains_key(*key)));
-        let mut set = |key: &str, value: Value| rule.insert(key.into(), value);
-        match last {
-            Some(last) if last.own.target != sum.target => {
-                set("result", target_value(last.own.target));
-                set("between", target_value(sum.target));
-            }
-            _ => drop(set("result", target_value(sum.target))),
+        let is_plain = (rule.c, rule.join) == (CPosition::First, Join::Chain);
+        rule.result = Some(sum.target.rounded());
+        if let Some(last) = steps.steps.first().filter(|last| is_plain && last.own.target != sum.target) {
+            (rule.result, rule.between) = (Some(last.own.target.rounded()), Some(sum.target.rounded()));
         }
-        if let Some(cut) = sum.cut {
-            set("alignment", cut.value());
+        rule.alignment = sum.cut.or(rule.alignment);
+        rule.output = steps.output().or(rule.output);
+        if let (Some((period, cut)), Some(lanes)) = (sum.lanes, &mut rule.lanes) {
+            *lanes = Lanes { period, bits: cut.bits, rounding: cut.rounding };
         }
-        if let Some(output) = steps.output() {
-            set("output", output);
+        if let (Some(own), Some(late)) = (sum.late, &mut rule.late) {
+            *late = own.late();
         }
-        if let (Some((period, cut)), true) = (sum.lanes, shape.rule.contains_key("lanes")) {
-            set("lanes", lanes_value(period, cut));
-        }
-        if let (Some(late), true) = (sum.late, shape.rule.contains_key("late")) {
-            set("late", late_value(late));
-        }
-        if let Some(zero) = sum.zero.filter(|zero| is_sum && *zero != ZeroSign::Positive) {
-            set("zero", zero.name().into());
-        }
+        let is_sum = matches!(rule.step, Step::Fused | Step::Exact);
+        rule.zero = sum.zero.filter(|zero| is_sum && *zero != ZeroSign::Positive).or(rule.zero);
         match sum.products {
-            Products::Rounded(target) => drop(set("product", target_value(target))),
-            Products::Normalised => drop(set("normalised", true.into())),
+            Products::Rounded(target) => rule.product = Some(target.rounded()),
+            Products::Normalised => rule.normalised = Some(true),
             _ => {}
         }
-        if let (Some(addition), true) = (addition, shape.rule.contains_key("addition")) {
-            set("addition", target_value(addition.target));
+        if let (Some(own), Some(addition)) = (addition, &mut rule.addition) {
+            *addition = own.target.rounded();
         }
         if !all.contains(&rule) {
             all.push(rule);

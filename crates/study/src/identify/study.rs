@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    arithmetic::{Evidence, EvidenceSource},
+    arithmetic::{Evidence, EvidenceSource, Rule},
     base::{interrupt, work::UNASKED},
     campaign::{Part, State},
     comparison::{Difference, Nans, with_one_nan},
@@ -198,7 +198,7 @@ pub struct Study {
 impl Study {
     /// The model file of what was found; `None` where there is no rule.
     pub fn model_file(&self) -> Option<String> {
-        let found: Vec<&Finding> = self.findings.iter().filter(|finding| !finding.found.rule.is_empty()).collect();
+        let found: Vec<&Finding> = self.findings.iter().filter(|finding| finding.found.rule.is_some()).collect();
         (!found.is_empty()).then(|| model_file(found.iter().map(|finding| (&finding.found, finding.rule_evidence()))))
     }
 }
@@ -240,7 +240,7 @@ pub struct Session<'a> {
     request: &'a Request,
     watch: &'a mut dyn FnMut(Progress),
     /// The rules that were found: later searches begin with them.
-    begun: Vec<toml::Table>,
+    begun: Vec<Rule>,
 }
 
 impl<'a> Session<'a> {
@@ -288,7 +288,7 @@ impl<'a> Session<'a> {
                     outcome => {
                         let finding = outcome?;
                         if finding.found.misses == 0 {
-                            self.begun.push(finding.found.rule.clone());
+                            self.begun.extend(finding.found.rule.clone());
                         }
                         self.announce(&finding.found);
                         let stopped = finding.stopped.clone();
@@ -396,7 +396,7 @@ impl<'a> Session<'a> {
     fn hold_against(&mut self, finding: &mut Finding) {
         let Limits { tiles, cases, held_out_time, .. } = self.request.limits;
         let budget = tiles.map(|tiles| tiles.saturating_sub(finding.found.executions));
-        if finding.stopped.is_some() || finding.found.rule.is_empty() || budget.is_some_and(|left| left < 2) {
+        if finding.stopped.is_some() || finding.found.rule.is_none() || budget.is_some_and(|left| left < 2) {
             return;
         }
         let instruction = &finding.found.instruction;

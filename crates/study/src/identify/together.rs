@@ -1,79 +1,119 @@
 //! Changes of several keys that only together mean something.
 
-use toml::{Table, Value};
-
-use super::moves::{Move, ROUNDINGS, TARGETS, alike, change, value};
+use super::{
+    fit::{BITS, ROUNDINGS},
+    moves::{Move, alike, change},
+};
 use crate::{
-    arithmetic::{Place, setting},
+    arithmetic::{
+        Alignment, CPosition, Join, KeyTable, KeyValue, Late, NodeKind, Place, Rounded, Rule, Start, Step, setting,
+    },
+    format::{Format, Rounding},
     isa::Instruction,
-    rule::{Change, get},
+    rule::Change,
 };
 
+/// Keys of targets.
+const TARGETS: [&str; 4] = ["result", "product", "between", "addition"];
+
 /// Every change of several keys, except [`aligned_and_rounded`]; `reach` is the largest change of a number of bits.
-pub(super) fn all(rule: &Table, instruction: &Instruction, reach: i64) -> Vec<Move> {
-    [of_one_thing(rule, reach), late(rule), aligned(rule, instruction), flushed()].concat()
+pub(super) fn all(rule: &Rule, instruction: &Instruction, reach: i32) -> Vec<Move> {
+    let place = Place::of(instruction);
+    [of_one_thing(rule, &place, reach), late(rule), aligned(rule, &place), flushed()].concat()
+}
+
+/// The formats that the row of a target's key lists for any rule.
+fn formats(target: &str, place: &Place) -> Vec<&'static Format> {
+    let near = setting(&format!("{target}.format"))
+        .map_or_else(Vec::new, |setting| setting.near_values(KeyTable::Rule(&Rule::default()), place, None));
+    let format = |(to, _)| match to {
+        Some(KeyValue::Format(format)) => Some(format),
+        _ => None,
+    };
+    near.into_iter().filter_map(format).collect()
+}
+
+/// Places of the nodes that are alike, and of each node alone; of a rule without nodes its own.
+fn groups(rule: &Rule, with_single_nodes: bool) -> Vec<Vec<String>> {
+    let place = |name: &str| format!("node.{name}.");
+    let mut groups: Vec<Vec<String>> =
+        alike(rule).iter().map(|names| names.iter().map(|name| place(name)).collect()).collect();
+    if with_single_nodes {
+        groups.extend(rule.nodes.keys().map(|name| vec![place(name)]));
+    }
+    if rule.nodes.is_empty() {
+        groups.push(vec![String::new()]);
+    }
+    groups
+}
+
+/// The move that gives these keys the same values in all places.
+fn in_all(places: &[String], keys: &[(&str, KeyValue)]) -> Move {
+    let of =
+        |place: &String| keys.iter().map(|(key, to)| change(format!("{place}{key}"), to.clone())).collect::<Vec<_>>();
+    Move(places.iter().flat_map(of).collect())
+}
+
+fn bits(bits: i32) -> KeyValue {
+    KeyValue::Number(bits.into())
+}
+
+fn rounding(rounding: Rounding) -> KeyValue {
+    KeyValue::Word(rounding.name())
+}
+
+/// The alignment at a place of a rule.
+fn alignment(rule: &Rule, place: &str) -> Option<Alignment> {
+    match rule.value(&format!("{place}alignment")) {
+        Some(KeyValue::Alignment(alignment)) => Some(alignment),
+        _ => None,
+    }
+}
+
+/// True if a place of a rule has a target.
+fn has_target(rule: &Rule, place: &str, target: &str) -> bool {
+    matches!(rule.value(&format!("{place}{target}")), Some(KeyValue::Rounded(_)))
 }
 
 /// Moves of several keys that say one thing together: the format and the rounding of a target, the bits and the rounding of an alignment; of
 /// nodes that are alike together, and one by one. Bits are changed by `reach` at most.
-fn of_one_thing(rule: &Table, reach: i64) -> Vec<Move> {
-    let nodes: Vec<&String> = rule.get("node").and_then(Value::as_table).into_iter().flat_map(Table::keys).collect();
-    let mut groups: Vec<Vec<String>> =
-        alike(rule).iter().map(|names| names.iter().map(|name| format!("node.{name}.")).collect()).collect();
-    groups.extend(nodes.iter().map(|name| vec![format!("node.{name}.")]));
-    if nodes.is_empty() {
-        groups.push(vec![String::new()]);
-    }
+fn of_one_thing(rule: &Rule, place: &Place, reach: i32) -> Vec<Move> {
     let mut all = Vec::new();
-    for group in &groups {
-        let has = |key: &str| get(rule, &format!("{}{key}", group[0])).is_some_and(Value::is_table);
+    for group in groups(rule, true) {
+        let first = match rule.value(group[0].trim_end_matches('.')) {
+            Some(KeyValue::Node(node)) => Some(node),
+            _ => None,
+        };
+        let (rounds_products, has_products) = match &first {
+            Some(node) => (node.kind != NodeKind::Fma, node.products.is_some()),
+            None => (!matches!(rule.step, Step::Fma | Step::Integer | Step::Tree), true),
+        };
         let mut product = Vec::new();
-        let mut begun = |(format, rounding): (&str, &str)| {
-            let keys = [("format", format), ("rounding", rounding)].map(|(key, word)| (key.to_string(), word.into()));
-            let to = Value::Table(Table::from_iter(keys));
-            product.push(Move(group.iter().map(|place| change(format!("{place}product"), to.clone())).collect()));
-        };
-        let mut both = |one: (String, Value), other: (String, Value)| {
-            let of = |place: &String| [&one, &other].map(|(key, to)| change(format!("{place}{key}"), to.clone()));
-            all.push(Move(group.iter().flat_map(of).collect()));
-        };
-        let kind = get(rule, &format!("{}kind", group[0])).or(rule.get("step")).and_then(Value::as_str);
-        let rounds_products =
-            ["sequential", "pairwise", "fused", "exact", "sum", "add"].contains(&kind.unwrap_or_default());
-        let has_products = nodes.is_empty() || get(rule, &format!("{}products", group[0])).is_some();
-        for target in ["result", "product", "between", "addition"] {
-            for format in TARGETS {
-                for rounding in ROUNDINGS {
-                    if has(target) {
-                        both(
-                            (format!("{target}.format"), (*format).into()),
-                            (format!("{target}.rounding"), (*rounding).into()),
-                        );
+        for target in TARGETS {
+            for format in formats(target, place) {
+                for to in ROUNDINGS {
+                    if has_target(rule, &group[0], target) {
+                        let [format_key, rounding_key] = ["format", "rounding"].map(|key| format!("{target}.{key}"));
+                        let keys = [(&format_key[..], KeyValue::Format(format)), (&rounding_key[..], rounding(to))];
+                        all.push(in_all(&group, &keys));
                     } else if target == "product" && rounds_products && has_products {
-                        begun((*format, *rounding));
+                        product.push(in_all(&group, &[("product", KeyValue::Rounded(Rounded::new(format, to)))]));
                     }
                 }
             }
         }
+        let Some(Alignment { bits: now, floor, .. }) = alignment(rule, &group[0]) else {
+            all.append(&mut product);
+            continue;
+        };
         // Another width with the same last bit at the floor.
-        let number = |key: &str| get(rule, &format!("{}alignment.{key}", group[0])).and_then(Value::as_integer);
-        if let (Some(now), Some(floor)) = (number("bits"), number("floor")) {
-            for bits in (0..=60).filter(|bits| *bits != now) {
-                both(
-                    ("alignment.bits".into(), Value::Integer(bits)),
-                    ("alignment.floor".into(), Value::Integer(floor + bits - now)),
-                );
-            }
+        if let Some(floor) = floor {
+            let moved = |to| [("alignment.bits", bits(to)), ("alignment.floor", bits(floor + to - now))];
+            all.extend(BITS.filter(|to| *to != now).map(|to| in_all(&group, &moved(to))));
         }
-        if let Some(now) = get(rule, &format!("{}alignment.bits", group[0])).and_then(Value::as_integer) {
-            for bits in (now - reach).max(0)..=now + reach {
-                for rounding in ROUNDINGS {
-                    both(
-                        ("alignment.bits".into(), Value::Integer(bits)),
-                        ("alignment.rounding".into(), (*rounding).into()),
-                    );
-                }
-            }
+        for to in (now - reach).max(0)..=now + reach {
+            let cut = |cut| [("alignment.bits", bits(to)), ("alignment.rounding", rounding(cut))];
+            all.extend(ROUNDINGS.map(|way| in_all(&group, &cut(way))));
         }
         all.append(&mut product);
     }
@@ -82,38 +122,30 @@ fn of_one_thing(rule: &Table, reach: i64) -> Vec<Move> {
 
 /// Moves of an alignment together with a target: all widths with another rounding of the target, near ones with another
 /// target; of nodes that are alike together.
-pub(super) fn aligned_and_rounded(rule: &Table) -> Vec<Move> {
-    let mut groups: Vec<Vec<String>> =
-        alike(rule).iter().map(|names| names.iter().map(|name| format!("node.{name}.")).collect()).collect();
-    if !rule.contains_key("node") {
-        groups.push(vec![String::new()]);
-    }
+pub(super) fn aligned_and_rounded(rule: &Rule, instruction: &Instruction) -> Vec<Move> {
+    let place = Place::of(instruction);
     let mut all = Vec::new();
-    for group in groups {
-        let number = |key: &str| get(rule, &format!("{}{key}", group[0])).and_then(Value::as_integer);
-        let Some(now) = number("alignment.bits") else { continue };
-        let mut push = |own: &[(&str, Value)]| {
-            let of = |place: &String| {
-                let own = own.iter().map(move |(key, to)| change(format!("{place}{key}"), to.clone()));
-                own.collect::<Vec<_>>()
-            };
-            all.push(Move(group.iter().flat_map(of).collect()));
-        };
+    for group in groups(rule, false) {
+        let Some(Alignment { bits: now, .. }) = alignment(rule, &group[0]) else { continue };
         for target in ["result", "between", "addition", "product"] {
-            if !get(rule, &format!("{}{target}", group[0])).is_some_and(Value::is_table) {
+            if !has_target(rule, &group[0], target) {
                 continue;
             }
+            let formats = formats(target, &place);
             let [to_format, to_rounding] = ["format", "rounding"].map(|key| format!("{target}.{key}"));
-            for (bits, cut, rounding) in (0..=60).flat_map(|bits| {
-                ROUNDINGS.iter().flat_map(move |cut| ROUNDINGS.iter().map(move |to| (bits, *cut, *to)))
-            }) {
-                let bits_and_cut = [("alignment.bits", Value::Integer(bits)), ("alignment.rounding", Value::from(cut))];
-                let rounded = [(&to_rounding[..], Value::from(rounding))];
-                push(&[&bits_and_cut[..], &rounded].concat());
-                if (now - 2..=now + 2).contains(&bits) {
-                    for format in TARGETS {
-                        let formed = [(&to_format[..], Value::from(*format))];
-                        push(&[&bits_and_cut[..], &rounded, &formed].concat());
+            for (width, cut, to) in
+                BITS.flat_map(|width| ROUNDINGS.into_iter().flat_map(move |cut| ROUNDINGS.map(|to| (width, cut, to))))
+            {
+                let keys = [
+                    ("alignment.bits", bits(width)),
+                    ("alignment.rounding", rounding(cut)),
+                    (&to_rounding[..], rounding(to)),
+                ];
+                all.push(in_all(&group, &keys));
+                if (now - 2..=now + 2).contains(&width) {
+                    for format in &formats {
+                        let formed = [(&to_format[..], KeyValue::Format(format))];
+                        all.push(in_all(&group, &[&keys[..], &formed].concat()));
                     }
                 }
             }
@@ -122,58 +154,61 @@ pub(super) fn aligned_and_rounded(rule: &Table) -> Vec<Move> {
     all
 }
 
+/// Fewest bits of a late c that is looked for.
+const LATE: i32 = 16;
+
 /// Moves that align c with the sum of the products, where it is added to the rounded sum.
-fn late(rule: &Table) -> Vec<Move> {
-    let is = |key: &str, word: &str| rule.get(key).and_then(Value::as_str) == Some(word);
-    if !is("step", "fused") || !is("c", "last") || is("join", "add") || rule.contains_key("late") {
+fn late(rule: &Rule) -> Vec<Move> {
+    let is_added = (rule.step, rule.c, rule.join) == (Step::Fused, CPosition::Last, Join::Chain);
+    let Some(result) = rule.addition.or(rule.result).filter(|_| is_added && rule.late.is_none()) else {
         return Vec::new();
-    }
-    let result = rule.get("addition").or(rule.get("result")).cloned();
-    let of = |(bits, rounding): (i64, &str)| {
-        let late = format!("{{ sum-bits = {bits}, c-bits = {bits}, rounding = \"{rounding}\" }}");
-        let without = |key: &str| Change { key: key.into(), from: None, to: None, ranged: false };
-        let to = |key: &str, to: Value| change(key.into(), to);
-        let changes = [to("late", value(&late)?), without("c"), without("addition"), to("result", result.clone()?)];
-        Some(Move(changes.to_vec()))
     };
-    (16..=60).flat_map(|bits| ROUNDINGS.iter().map(move |rounding| (bits, *rounding))).filter_map(of).collect()
+    let without = |key: &str| Change { key: key.into(), from: None, to: None, ranged: false };
+    let of = |late| {
+        let late = change("late".into(), KeyValue::Late(late));
+        let result = change("result".into(), KeyValue::Rounded(result));
+        Move(vec![late, without("c"), without("addition"), result])
+    };
+    let all = (LATE..=*BITS.end()).flat_map(|width| ROUNDINGS.map(|way| Late::new([width, width], way)));
+    all.map(of).collect()
 }
 
 /// Moves that flush subnormals of A and B, and keep those of C.
 fn flushed() -> Vec<Move> {
-    let of = |word: &str| {
-        Move(vec![change("operand-subnormals".into(), word.into()), change("c-subnormals".into(), "keep".into())])
+    let of = |word| {
+        let keep = change("c-subnormals".into(), KeyValue::Word("keep"));
+        Move(vec![change("operand-subnormals".into(), KeyValue::Word(word)), keep])
     };
     ["signed-zero", "positive-zero"].map(of).into()
 }
 
 /// Bits of an alignment that shows at its floor alone.
-const UNSEEN: i64 = 40;
+const UNSEEN: i32 = 40;
+/// Fewest bits of an alignment without a floor that is looked for.
+const ALIGNED: i32 = 8;
 
 /// Moves that align an exact sum, or the additions of a chain; with a floor, or with few bits.
-fn aligned(rule: &Table, instruction: &Instruction) -> Vec<Move> {
-    let step = rule.get("step").and_then(Value::as_str).unwrap_or_default();
-    let chained =
-        ["fma", "sequential"].contains(&step) && !["start", "join", "c"].iter().any(|key| rule.contains_key(*key));
-    if step != "exact" && !chained {
+fn aligned(rule: &Rule, place: &Place) -> Vec<Move> {
+    let is_plain = (rule.start, rule.join, rule.c) == (Start::C, Join::Chain, CPosition::First);
+    let chained = matches!(rule.step, Step::Fma | Step::Sequential) && is_plain;
+    if rule.step != Step::Exact && !chained {
         return Vec::new();
     }
-    let of = |(bits, floor, rounding): (i64, Option<i64>, &str)| {
-        let floor = floor.map_or_else(String::new, |floor| format!(", floor = {floor}"));
-        let to = value(&format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor} }}"))?;
-        let mut changes = vec![change("alignment".into(), to), change("step".into(), "fused".into())];
-        changes.extend(chained.then(|| change("group".into(), Value::Integer(1))));
-        Some(Move(changes))
+    let of = |alignment| {
+        let begun = change("alignment".into(), KeyValue::Alignment(alignment));
+        let mut changes = vec![begun, change("step".into(), KeyValue::Word("fused"))];
+        changes.extend(chained.then(|| change("group".into(), KeyValue::Number(1))));
+        Move(changes)
     };
-    let widths = (8..=60).map(|bits| (bits, None));
-    let place = Place::of(instruction);
+    let table = KeyTable::Rule(rule);
     let absent = setting("alignment.floor").map_or_else(Vec::new, |floor| {
-        let near = floor.near_values(rule, &place, None).into_iter().map(|(to, _)| to);
-        near.chain(floor.searched_values(rule, &place, None)).collect()
+        let near = floor.near_values(table, place, None).into_iter().map(|(to, _)| to);
+        near.chain(floor.searched_values(table, place, None)).collect()
     });
-    let floors = absent.iter().filter_map(|to| to.as_ref()?.as_integer());
+    let floors = absent.iter().filter_map(|to| to.as_ref()?.number()?.try_into().ok());
+    let widths = (ALIGNED..=*BITS.end()).map(|width| (width, None));
     let all = widths.chain(floors.map(|floor| (UNSEEN, Some(floor))));
-    all.flat_map(|(bits, floor)| ROUNDINGS.iter().map(move |rounding| (bits, floor, *rounding)))
-        .filter_map(of)
+    all.flat_map(|(width, floor)| ROUNDINGS.map(|way| Alignment { floor, ..Alignment::new(width, way) }))
+        .map(of)
         .collect()
 }

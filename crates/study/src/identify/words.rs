@@ -41,7 +41,7 @@ fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &s
     if let Some(given) = &row.gives {
         return format!("{} gives {given} for all inputs.", subject(device));
     }
-    if finding.found.rule.is_empty() {
+    if finding.found.rule.is_none() {
         return format!("No rule was found for {i} on {device}.");
     }
     let arithmetic = described(finding);

@@ -63,7 +63,9 @@ fn of_keys<Table, V: Variant>(keys: &[Key<Table, V>], table: &Table, variant: V)
         let others = || key.variants.iter().map(|other| other.name()).collect::<Vec<_>>().join(", ");
         (!belongs && present).then(|| format!("'{name}' has no effect {}; it belongs to {}", variant.place(), others()))
     };
-    keys.iter().find_map(misplaced).or_else(|| keys.iter().find_map(|key| (key.check)(table)))
+    keys.iter()
+        .find_map(misplaced)
+        .or_else(|| keys.iter().find_map(|key| key.outside(table).or_else(|| (key.check)(table))))
 }
 
 /// Defect between the pieces of nodes and the rule's `split`.

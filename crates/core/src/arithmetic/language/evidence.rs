@@ -384,3 +384,19 @@ pub(super) fn defect(rule: &Rule) -> Option<String> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_that_are_written_are_read_again() {
+        let written = "[{ measured = 'a', date = 2026-11-21, cases = 7, files = 'b', note = 'c', keys = ['zero', 'nan'] }, \
+                       { recorded = 'a', device = 'b', files = 'c', leaves = { 'result.format' = 'any', zero = 'any' } }, \
+                       { specification = 'a', section = 'b', instructions = ['mma.*'] }, { literature = 'a' }, { assumed = 'a' }]";
+        let text = format!("instructions = ['*']\nevidence = {written}");
+        let (table, rule): (Table, Rule) = (text.parse().unwrap(), toml::from_str(&text).unwrap());
+        let again: Vec<Value> = rule.evidence.iter().map(|own| Value::Table(own.table())).collect();
+        assert_eq!(table["evidence"].as_array().unwrap(), &again);
+    }
+}

@@ -12,8 +12,8 @@ use super::{
     draft::Draft,
     evidence::{self, Evidence, sources},
     limits::{
-        alignment, at_least_one, exponent, group, lanes, late, nan_operands, nodes, normalised, parts, patterns, split,
-        sum_format,
+        EXPONENT, LANES, REACH, WIDTH, alignment, at_least_one, group, lanes, late, nan_operands, nodes, normalised,
+        outside, parts, patterns, split, sum_format,
     },
     lowering, near,
     node::{Indices, NodeKind, NodeResult, Term},
@@ -22,6 +22,7 @@ use super::{
         Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
     },
     setting::{EXPONENTS, Setting, WIDTHS, says},
+    value::{Field, KeyValue},
     values::{code, optional_format},
 };
 use crate::format::Format;
@@ -42,6 +43,10 @@ pub struct Key<Table: 'static, Variant: 'static> {
     pub required: bool,
     /// True if a table has it, with another value than the one meant by its absence.
     pub(super) present: fn(&Table) -> bool,
+    /// Value in a table; `None` without one.
+    pub(super) value: fn(&Table) -> Option<KeyValue>,
+    /// Sets or removes the value of a table; false if the key cannot have it.
+    pub(super) set: fn(&mut Table, Option<&KeyValue>) -> bool,
     /// Defect of its value, with the key and the allowed values; `None` if its type excludes defects.
     pub(super) check: fn(&Table) -> Option<String>,
     /// Effect on a draft in the steps or kinds of node that have it; a node's key changes the newest node.
@@ -65,12 +70,29 @@ impl<Table, Variant> Key<Table, Variant> {
         values: "",
         variants: &[],
         required: false,
-        present: |_| true,
+        present: |_| false,
+        value: |_| None,
+        set: |_, _| false,
         check: |_| None,
         lower: |_, _| {},
         setting: says(""),
         within: &[],
     };
+
+    /// Number of a table outside the limits of its setting, with the key and the limits; keys of nodes have those of rules.
+    pub(super) fn outside(&self, table: &Table) -> Option<String> {
+        let rule = KEYS.iter().find(|key| key.name == self.name);
+        let (setting, within) = rule.map_or((&self.setting, self.within), |rule| (&rule.setting, rule.within));
+        if setting.limits.is_none() && within.iter().all(|(_, part)| part.limits.is_none()) {
+            return None;
+        }
+        let value = (self.value)(table)?;
+        let part = |(part, setting): &(&str, Setting)| {
+            outside(&format!("{}.{part}", self.name), value.part(part)?.number()?, setting.limits?)
+        };
+        let whole = || outside(self.name, value.number()?, setting.limits?);
+        whole().or_else(|| within.iter().find_map(part))
+    }
 
     /// Settings of the key and of the keys within, with their paths: `group`; `alignment.bits`.
     fn settings(&self) -> impl Iterator<Item = (String, &Setting)> {
@@ -120,7 +142,7 @@ macro_rules! keys {
         }
     ) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Deserialize)]
+        #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
         #[serde(deny_unknown_fields, rename_all = "kebab-case")]
         #[non_exhaustive]
         pub struct $table {
@@ -128,7 +150,15 @@ macro_rules! keys {
         }
 
         $(#[$list])*
-        pub const $keys: &[$key] = &[$($key { name: $name, meaning: $meaning, $($part: $what,)* ..$key::NONE },)*];
+        pub const $keys: &[$key] = &[$($key {
+            name: $name,
+            meaning: $meaning,
+            present: |table| table.$field.is_given(),
+            value: |table| table.$field.value(),
+            set: |table, value| table.$field.set(value),
+            $($part: $what,)*
+            ..$key::NONE
+        },)*];
     };
 }
 
@@ -177,7 +207,6 @@ KEYS: RuleKey {
         values: "a list of { measured, date, cases, files }, { recorded, device, files, leaves }, { specification, section }, { literature } and { assumed }, each with note, keys and instructions where it covers only these",
         variants: ALL,
         required: true,
-        present: |r| !r.evidence.is_empty(),
         check: evidence::defect,
         setting: says("the sources of the rule"),
     }
@@ -186,25 +215,22 @@ KEYS: RuleKey {
         meaning: "format to which A and B are first converted, exactly (a subnormal operand can become a normal one, whose term has a smaller exponent); absent: no conversion",
         values: "a format that holds every number of A and B",
         variants: FLOATING,
-        present: |r| r.unpack.is_some(),
         lower: |r, d| d.unpack = r.unpack,
-        setting: says("format to which A and B are first converted").sets("conversion of operands").or("nothing").near(|s| near::or_none(s, near::words(s, &["f16", "bf16", "f32", "f64"]))).shapes(&["subnormal A, B"]),
+        setting: says("format to which A and B are first converted").sets("conversion of operands").or("nothing").near(|s| near::or_none(s, near::formats(s, &["f16", "bf16", "f32", "f64"]))).shapes(&["subnormal A, B"]),
     }
     #[serde(default, deserialize_with = "optional_format")]
     unpack_c: Option<&'static Format> = "unpack-c" {
         meaning: "format to which C is first converted; absent: no conversion",
         values: "a format that holds every number of C",
         variants: FLOATING,
-        present: |r| r.unpack_c.is_some(),
         lower: |r, d| d.unpack_c = r.unpack_c,
-        setting: says("format to which C is first converted").sets("conversion of c").or("nothing").near(|s| near::or_none(s, near::words(s, &["f32", "f64"]))).shapes(&["subnormal C"]),
+        setting: says("format to which C is first converted").sets("conversion of c").or("nothing").near(|s| near::or_none(s, near::formats(s, &["f32", "f64"]))).shapes(&["subnormal C"]),
     }
     #[serde(default)]
     operand_subnormals: Subnormals = "operand-subnormals" {
         meaning: "treatment of subnormal operands; absent: keep",
         values: "keep, signed-zero or positive-zero",
         variants: FLOATING,
-        present: |r| r.operand_subnormals != Subnormals::Keep,
         lower: |r, d| d.operand_subnormals = r.operand_subnormals,
         setting: says("treatment of subnormal operands").sets("subnormal operands").usual("keep").near(near::subnormals).joint().general().decides(&["subnormal A, B", "subnormal C"]),
     }
@@ -212,7 +238,6 @@ KEYS: RuleKey {
         meaning: "treatment of a subnormal c; absent: like operand-subnormals",
         values: "keep, signed-zero or positive-zero",
         variants: FLOATING,
-        present: |r| r.c_subnormals.is_some(),
         lower: |r, d| d.c_subnormals = r.c_subnormals,
         setting: says("treatment of a subnormal c").sets("subnormal c").or("like A and B").near(near::c_subnormals).joint().general().shapes(&["subnormal C"]),
     }
@@ -221,7 +246,6 @@ KEYS: RuleKey {
         meaning: "origin of infinities and NaNs. steps: each step makes them of its terms; operands: all products and c decide them at once, before anything is added, by the rules of IEEE 754 for a sum, with nan-operands in the order of k; absent: steps",
         values: "steps or operands",
         variants: FLOATING,
-        present: |r| r.specials != Specials::Steps,
         lower: |r, d| d.specials = r.specials,
         setting: says("origin of infinities and NaNs").sets("origin of infinities and NaNs").usual("steps").near(|s| near::words(s, &["steps", "operands"])).joint().general().shapes(&["infinities"]),
     }
@@ -230,7 +254,6 @@ KEYS: RuleKey {
         meaning: "terms that count in the largest exponent although they are zero: none (ignored), products, or all, c and results of steps too. The exponent of a zero is the one of its format's smallest normal number, and a zero product has the sum of its factors' exponents (rounded, normalised or summed before scaling it never counts); absent: ignored",
         values: "ignored, products or all",
         variants: COUNTING,
-        present: |r| r.zero_terms != ZeroTerms::Ignored,
         lower: |r, d| d.zero_terms = r.zero_terms,
         setting: says("zero terms that count in the largest exponent").sets("zero terms").usual("ignored").near(|s| near::words(s, &["ignored", "products", "all"])).joint(),
     }
@@ -239,7 +262,6 @@ KEYS: RuleKey {
         meaning: "treatment of subnormal results of steps, rounded products and additions; absent: keep",
         values: "keep, signed-zero or positive-zero",
         variants: FLOATING,
-        present: |r| r.result_subnormals != Subnormals::Keep,
         lower: |r, d| d.result_subnormals = r.result_subnormals,
         setting: says("treatment of subnormal results").sets("subnormal results").usual("keep").near(near::subnormals).joint().general().decides(&["subnormal D"]),
     }
@@ -248,7 +270,6 @@ KEYS: RuleKey {
         meaning: "definition of a subnormal result: below the smallest normal number lies the exact result (before), the rounded result (after), or the result rounded to the format's precision with an unbounded exponent; absent: after",
         values: "before, after, or \"after, unbounded exponent\"",
         variants: FLOATING,
-        present: |r| r.result_tininess != ResultTininess::After,
         lower: |r, d| d.result_tininess = r.result_tininess,
         setting: says("definition of a subnormal result").sets("subnormal results").usual("after").near(near::tininess).general(),
     }
@@ -256,7 +277,6 @@ KEYS: RuleKey {
         meaning: "cut of the significands of A and B into pieces; the product of two pieces is a term with the exponent of the whole product; absent: no cut",
         values: "{ a, b }: lists of widths, from the leading bit down, which add up to the precision",
         variants: FLOATING,
-        present: |r| r.split.is_some(),
         check: split,
         lower: |r, d| d.split = r.split.clone(),
         setting: says("cut of significands into pieces").sets("cut of significands").near(|s| near::or_none(s, Vec::new())).shapes(&["products"]),
@@ -265,7 +285,6 @@ KEYS: RuleKey {
         meaning: "split of k (in sparse forms, of the stored elements) by remainder, before grouping; absent: no split",
         values: "{ period, residues }: each remainder below the period in one list",
         variants: GROUPED,
-        present: |r| r.parts.is_some(),
         check: parts,
         lower: lowering::parts,
         setting: says("split of k before grouping").sets("shape of the sum").near(near::parts).shapes(&["order"]),
@@ -274,7 +293,6 @@ KEYS: RuleKey {
         meaning: "number of consecutive k of a part that one step sums; absent: all",
         values: "1 or more",
         variants: IN_GROUPS,
-        present: |r| r.group.is_some(),
         check: group,
         lower: lowering::group,
         setting: says("number of products that one step sums").sets("number of products in a step").or("all").near(near::groups).decides(&["order"]),
@@ -293,7 +311,6 @@ KEYS: RuleKey {
         values: "node.NAME = { kind, ... }: see the keys of a node",
         variants: TREE,
         required: true,
-        present: |r| !r.nodes.is_empty(),
         lower: lowering::node,
         setting: says("the steps of the sum").sets("shape of the sum").shapes(&["order"]),
     }
@@ -301,7 +318,6 @@ KEYS: RuleKey {
         meaning: "target to which each product is rounded; absent: it is exact",
         values: TO,
         variants: PRODUCTS,
-        present: |r| r.product.is_some(),
         check: |r| sum_format("product", r.product),
         lower: |r, d| d.each(|n| n.product = r.product),
         setting: says("target to which each product is rounded").sets("format of products").near(|s| near::targets(s, &["f16", "bf16", "f32"])).decides(&["products", "product range"]),
@@ -317,16 +333,13 @@ KEYS: RuleKey {
         meaning: "binary logarithm of the magnitude from which on products are infinite, before rounding; absent: no limit",
         values: "an exponent",
         variants: PRODUCTS,
-        present: |r| r.product_limit.is_some(),
-        check: |r| exponent("product-limit", r.product_limit),
         lower: |r, d| d.each(|n| n.product_limit = r.product_limit),
-        setting: says("exponent from which on products are infinite").sets("limit of products").ranged(EXPONENTS, near::exponents).shapes(&["product range"]).searched(near::limits),
+        setting: says("exponent from which on products are infinite").limited(EXPONENT).sets("limit of products").ranged(EXPONENTS, near::exponents).shapes(&["product range"]).searched(near::limits),
     }
     normalised: Option<bool> = "normalised" {
         meaning: "true: a product's exponent is its leading bit's; false or absent: it is the sum of the operands' exponents",
         values: "true or false",
         variants: ALIGNED,
-        present: |r| r.normalised.is_some(),
         check: |r| normalised(r.normalised, r.scale_sums),
         lower: |r, d| d.each(|n| n.normalised = r.normalised == Some(true)),
         setting: says("exponent of a product taken from its leading bit").sets("normalisation of products").or("false").near(near::flag).joint().decides(&["normalisation"]).shapes(&["monotonicity"]),
@@ -335,7 +348,6 @@ KEYS: RuleKey {
         meaning: "number of consecutive products of block-scaled forms that are added exactly; their sum times the scales is one term with the exponent of the scales; absent: each product is scaled",
         values: "a divisor of the products in a block",
         variants: ONCE,
-        present: |r| r.scale_sums.is_some(),
         check: |r| at_least_one("scale-sums", r.scale_sums),
         lower: |r, d| d.each(|n| n.scale_sums = r.scale_sums),
         setting: says("number of products added before they are scaled").sets("sums before scaling").near(near::counts).shapes(&["order"]).searched(near::sums_of_blocks),
@@ -345,29 +357,27 @@ KEYS: RuleKey {
         values: "{ bits, rounding, floor, sticky, reach }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60",
         variants: ALIGNED,
         required: true,
-        present: |r| r.alignment.is_some(),
         check: |r| alignment(r.alignment),
         lower: |r, d| d.each(|n| n.alignment = r.alignment),
         setting: says("alignment of the terms").sets("alignment").searched(near::alignments),
         within: &[
-            ("bits", says("fraction bits kept by the alignment").sets("width").ranged(WIDTHS, near::widths).decides(&["alignment", "alignment of c", "extra bits", "monotonicity"])),
+            ("bits", says("fraction bits kept by the alignment").limited(WIDTH).sets("width").ranged(WIDTHS, near::widths).decides(&["alignment", "alignment of c", "extra bits", "monotonicity"])),
             ("rounding", says("rounding of the bits dropped by the alignment").sets("rounding of the alignment").near(near::roundings).shapes(&["alignment", "alignment of c", "monotonicity"])),
-            ("floor", says("floor: the smallest exponent that terms are aligned to").sets("floor").ranged(EXPONENTS, near::exponents).decides(&["floor"]).searched(near::floors)),
+            ("floor", says("floor: the smallest exponent that terms are aligned to").limited(EXPONENT).sets("floor").ranged(EXPONENTS, near::exponents).decides(&["floor"]).searched(near::floors)),
             ("sticky", says("sticky bit of the alignment").sets("stickiness").near(near::sticky)),
-            ("reach", says("dropped bits that can set the sticky bit").sets("reach of the sticky bit").or("all").near(near::reach)),
+            ("reach", says("dropped bits that can set the sticky bit").limited(REACH).sets("reach of the sticky bit").or("all").near(near::reach)),
         ],
     }
     lanes: Option<Lanes> = "lanes" {
         meaning: "lanes: positions of a group with different remainders are aligned and summed separately; then the sums are aligned, truncated and added; absent: one sum",
         values: "{ period, bits, rounding }",
         variants: ALIGNED,
-        present: |r| r.lanes.is_some(),
         check: lanes,
         lower: lowering::lanes,
         setting: says("positions with separate sums").sets("lanes").near(near::lanes).shapes(&["order"]),
         within: &[
-            ("period", says("number of separate sums of positions").near(near::counts)),
-            ("bits", says("fraction bits kept where the sums of positions are joined").ranged(WIDTHS, near::widths)),
+            ("period", says("number of separate sums of positions").limited(LANES).near(near::counts)),
+            ("bits", says("fraction bits kept where the sums of positions are joined").limited(WIDTH).ranged(WIDTHS, near::widths)),
             ("rounding", says("rounding where the sums of positions are joined").near(near::roundings)),
         ],
     }
@@ -375,23 +385,21 @@ KEYS: RuleKey {
         meaning: "the sum of the products and c are aligned to the larger exponent (at least the floor), each truncated to its own width, and added; a c more than drop below is ignored; absent: c is a term among the products",
         values: "{ sum-bits, c-bits, rounding, drop, floor }",
         variants: ALIGNED,
-        present: |r| r.late.is_some(),
         check: late,
         lower: lowering::late,
         setting: says("separate alignment of c with the sum of the products").sets("alignment of c").near(near::late).shapes(&["order", "c", "alignment of c", "floor", "monotonicity"]).searched(near::usual_late),
         within: &[
-            ("sum-bits", says("fraction bits kept of the sum of the products in the addition of c").ranged(WIDTHS, near::widths)),
-            ("c-bits", says("fraction bits kept of c in the addition to the sum of the products").ranged(WIDTHS, near::widths)),
+            ("sum-bits", says("fraction bits kept of the sum of the products in the addition of c").limited(WIDTH).ranged(WIDTHS, near::widths)),
+            ("c-bits", says("fraction bits kept of c in the addition to the sum of the products").limited(WIDTH).ranged(WIDTHS, near::widths)),
             ("rounding", says("rounding of the bits dropped in the addition of c").near(near::roundings)),
-            ("drop", says("distance below the sum of the products from which on c is ignored").ranged(EXPONENTS, near::exponents).searched(near::drops)),
-            ("floor", says("floor of the alignment of c and the sum of the products").ranged(EXPONENTS, near::exponents).searched(near::floors)),
+            ("drop", says("distance below the sum of the products from which on c is ignored").limited(EXPONENT).ranged(EXPONENTS, near::exponents).searched(near::drops)),
+            ("floor", says("floor of the alignment of c and the sum of the products").limited(EXPONENT).ranged(EXPONENTS, near::exponents).searched(near::floors)),
         ],
     }
     zero: Option<ZeroSign> = "zero" {
         meaning: "sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
         values: "positive, negative, ieee or exact-positive",
         variants: ONCE,
-        present: |r| r.zero.is_some(),
         lower: |r, d| d.each(|n| n.zero = r.zero.unwrap_or_default()),
         setting: says("sign of a zero sum").sets("sign of zero").usual("positive").near(|s| near::words(s, &["positive", "negative", "ieee", "exact-positive"])).joint().decides(&["zero"]),
     }
@@ -400,7 +408,6 @@ KEYS: RuleKey {
         meaning: "start of a chain, or with join = \"add\" of each group: c, or its first product (or sum of products); absent: c",
         values: "c or product",
         variants: CHAINS,
-        present: |r| r.start != Start::C,
         lower: lowering::start,
         setting: says("start of a sum").sets("start of the sum").usual("c").near(|s| near::words(s, &["c", "product"])).joint(),
     }
@@ -409,7 +416,6 @@ KEYS: RuleKey {
         meaning: "chain: the result of a group is the c of the next; add: groups have separate sums, which are added in order; absent: chain",
         values: "chain or add",
         variants: GROUPED,
-        present: |r| r.join != Join::Chain,
         lower: lowering::join,
         setting: says("join of the sums of groups").sets("shape of the sum").usual("chain").near(|s| near::words(s, &["chain", "add"])).joint().shapes(&["order"]),
     }
@@ -418,7 +424,6 @@ KEYS: RuleKey {
         meaning: "place of c: before everything else, or after it by an ordinary addition; absent: first",
         values: "first or last",
         variants: GROUPED,
-        present: |r| r.c != CPosition::First,
         lower: lowering::c,
         setting: says("where c enters").sets("place of c").usual("first").near(|s| near::words(s, &["first", "last"])).joint().decides(&["c"]).shapes(&["order"]),
     }
@@ -427,7 +432,6 @@ KEYS: RuleKey {
         values: TO,
         variants: GROUPED,
         required: true,
-        present: |r| r.result.is_some(),
         check: |r| sum_format("result", r.result),
         lower: lowering::result,
         setting: says("target to which a step rounds its sum").sets("format of sums").searched(near::unrounded),
@@ -443,7 +447,6 @@ KEYS: RuleKey {
         meaning: "target to which it is rounded if another group continues from it; absent: like result",
         values: TO,
         variants: GROUPED,
-        present: |r| r.between.is_some(),
         check: |r| sum_format("between", r.between),
         lower: lowering::between,
         setting: says("target to which a sum is rounded where another step continues").sets("rounding between steps").near(|s| near::targets(s, &["f16", "f32", "e8m13"])).joint().shapes(&["sums", "accumulator"]).searched(near::between),
@@ -459,7 +462,6 @@ KEYS: RuleKey {
         meaning: "target to which the ordinary additions of join and c round; absent: like result",
         values: TO,
         variants: GROUPED,
-        present: |r| r.addition.is_some(),
         check: |r| sum_format("addition", r.addition),
         lower: lowering::addition,
         setting: says("target to which ordinary additions round").sets("rounding of additions").near(|s| near::targets(s, &[])).joint().searched(|s| near::new_targets(s, &["f16", "f32", "f64"])),
@@ -475,7 +477,6 @@ KEYS: RuleKey {
         meaning: "conversion of the last value to D's format; absent: to nearest",
         values: "{ rounding, overflow }",
         variants: FLOATING,
-        present: |r| r.output.is_some(),
         lower: |r, d| d.output = r.output,
         setting: says("conversion of the last value to D").sets("conversion to D").near(|_| Vec::new()).joint().shapes(&["result", "overflow"]).searched(near::conversions),
         within: &[
@@ -488,7 +489,6 @@ KEYS: RuleKey {
         values: "wrap or saturate",
         variants: INTEGER,
         required: true,
-        present: |r| r.wrap.is_some(),
         lower: lowering::wrap,
         setting: says("treatment of an integer sum beyond the range of D").sets("overflow of integers").near(|s| near::words(s, &["wrap", "saturate"])),
     }
@@ -496,7 +496,6 @@ KEYS: RuleKey {
         meaning: "bits of the range into which integer sums are brought; absent: the bits of D",
         values: "1 or more, at most the bits of D",
         variants: INTEGER,
-        present: |r| r.accumulator.is_some(),
         check: |r| at_least_one("accumulator", r.accumulator.map(|bits| bits as usize)),
         lower: lowering::accumulator,
         setting: says("bits of the accumulator of an integer sum").sets("bits of the accumulator").near(near::accumulators),
@@ -505,7 +504,6 @@ KEYS: RuleKey {
         meaning: "order in which NaN operands of a step become the result, made quiet, with the leading bits of the payload (product by product in a fused or exact step); absent: every NaN result is nan",
         values: "a list of a, b and c",
         variants: NANS,
-        present: |r| r.nan_operands.is_some(),
         check: nan_operands,
         lower: |r, d| d.each(|n| n.nan_operands = r.nan_operands.clone().unwrap_or_default()),
         setting: says("operand whose NaN becomes the result").sets("NaN").near(near::nan_operands).shapes(&["NaN"]).searched(near::nan_orders),
@@ -516,7 +514,6 @@ KEYS: RuleKey {
         values: "a NaN of D in hexadecimal: \"0x7fffffff\"",
         variants: FLOATING,
         required: true,
-        present: |r| r.nan.is_some(),
         lower: |r, d| d.nan = r.nan,
         setting: says("the code of NaN").sets("NaN").near(near::nan).decides(&["infinities", "NaN"]),
     }
@@ -525,7 +522,7 @@ KEYS: RuleKey {
 
 keys! {
 /// Node: sums products of a and b, c, and results of other nodes; the node that no other uses gives D.
-Node, pub(crate),
+Node, pub,
 /// All keys of a node, in the order of the computation, in which they are lowered.
 NODE_KEYS: NodeKey {
     kind: NodeKind = "kind" {
@@ -541,7 +538,6 @@ NODE_KEYS: NodeKey {
         meaning: "stored k of its products, in the order of the sum; absent: none. Every k is named once among all nodes",
         values: "indices and slices START:STOP:STEP: \"0::2\", \"0:4, 8:12\", [0, 1]",
         variants: NODES,
-        present: |n| n.products.is_some(),
         lower: lowering::nodes::products,
         setting: says("the k that the step sums").sets("shape of the sum"),
     }
@@ -549,7 +545,6 @@ NODE_KEYS: NodeKey {
         meaning: "pairs of pieces of a and b that are multiplied, in a rule with split; absent: all pairs. No pair is named twice for a k; a pair that no node names is not multiplied",
         values: "a list of pairs: [[0, 0], [0, 1]]",
         variants: NODES,
-        present: |n| n.pieces.is_some(),
         lower: lowering::nodes::pieces,
         setting: says("pieces that the step multiplies").sets("cut of significands"),
     }
@@ -558,7 +553,6 @@ NODE_KEYS: NodeKey {
         meaning: "terms other than products. bits: fraction bits kept, instead of the alignment's; drop: a term whose exponent is more than this below the aligned one is ignored",
         values: "a list of c, names of nodes, and { term, bits, drop }",
         variants: TERMS,
-        present: |n| !n.terms.is_empty(),
         check: nodes::terms,
         lower: lowering::nodes::terms,
         setting: says("other terms of the step").sets("shape of the sum").searched(near::widths_of_terms),
@@ -567,14 +561,12 @@ NODE_KEYS: NodeKey {
         meaning: "start of the chain; product: its first product; absent: +0",
         values: "c, the name of a node, +0 or product",
         variants: CHAIN,
-        present: |n| n.start.is_some(),
         lower: lowering::nodes::start,
     }
     product: Option<Rounded> = "product" {
         meaning: "target to which each product is rounded; absent: it is exact",
         values: TO,
         variants: TERMS,
-        present: |n| n.product.is_some(),
         check: |n| sum_format("product", n.product),
         lower: |n, d| d.newest().product = n.product,
     }
@@ -582,15 +574,12 @@ NODE_KEYS: NodeKey {
         meaning: "binary logarithm of the magnitude from which on products are infinite, before rounding; absent: no limit",
         values: "an exponent",
         variants: TERMS,
-        present: |n| n.product_limit.is_some(),
-        check: |n| exponent("product-limit", n.product_limit),
         lower: |n, d| d.newest().product_limit = n.product_limit,
     }
     normalised: Option<bool> = "normalised" {
         meaning: "true: a product's exponent is its leading bit's; false or absent: it is the sum of the operands' exponents",
         values: "true or false",
         variants: SUM,
-        present: |n| n.normalised.is_some(),
         check: nodes::normalised,
         lower: |n, d| d.newest().normalised = n.normalised == Some(true),
     }
@@ -598,7 +587,6 @@ NODE_KEYS: NodeKey {
         meaning: "number of consecutive products of block-scaled forms that are added exactly; their sum times the scales is one term with the exponent of the scales; absent: each product is scaled",
         values: "a divisor of the products in a block",
         variants: SUM,
-        present: |n| n.scale_sums.is_some(),
         check: |n| at_least_one("scale-sums", n.scale_sums),
         lower: |n, d| d.newest().scale_sums = n.scale_sums,
     }
@@ -606,7 +594,6 @@ NODE_KEYS: NodeKey {
         meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); absent: the sum is exact",
         values: "{ bits, rounding, floor, sticky, reach }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60",
         variants: SUM,
-        present: |n| n.alignment.is_some(),
         check: |n| alignment(n.alignment),
         lower: |n, d| d.newest().alignment = n.alignment,
     }
@@ -615,7 +602,6 @@ NODE_KEYS: NodeKey {
         values: "{ format, rounding, overflow, subnormals, tininess } as in a rule; for a sum also \"aligned\" or \"normalised\"",
         variants: NODES,
         required: true,
-        present: |n| n.result.is_some(),
         check: nodes::result,
         lower: |n, d| d.newest().result = n.result,
     }
@@ -623,7 +609,6 @@ NODE_KEYS: NodeKey {
         meaning: "sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
         values: "positive, negative, ieee or exact-positive",
         variants: SUM,
-        present: |n| n.zero.is_some(),
         check: nodes::zero,
         lower: |n, d| d.newest().zero = n.zero.unwrap_or_default(),
     }
@@ -632,7 +617,6 @@ NODE_KEYS: NodeKey {
         meaning: "order in which NaN operands become the result, made quiet, with the leading bits of the payload; in a sum product by product, c being its terms; in additions a is the first and b the second operand; absent: every NaN is the same",
         values: "a list of a, b and c",
         variants: NODES,
-        present: |n| !n.nan_operands.is_empty(),
         lower: |n, d| d.newest().nan_operands = n.nan_operands.clone(),
     }
 }

@@ -1,7 +1,5 @@
 //! Limits of the values of keys beyond their types: ranges, formats, and keys that exclude each other.
 
-use std::ops::RangeInclusive;
-
 use super::{
     keys::Rule,
     pattern,
@@ -10,28 +8,18 @@ use super::{
 use crate::format::{Format, Zeros};
 
 /// Range of `alignment.bits` and the other widths: the exact sum of a group fits into 128 bits.
-const BITS: RangeInclusive<i32> = 0..=60;
+pub(super) const WIDTH: [i32; 2] = [0, 60];
 /// Range of the dropped bits that can set a sticky bit.
-const REACH: RangeInclusive<i32> = 1..=60;
+pub(super) const REACH: [i32; 2] = [1, 60];
 /// Range of the number of lanes, at most the products of a group.
-const LANES: RangeInclusive<i32> = 1..=1024;
+pub(super) const LANES: [i32; 2] = [1, 1024];
 /// Range of exponents. The terms of this crate's formats have exponents above -3000.
-const EXPONENTS: RangeInclusive<i32> = -100_000..=100_000;
+pub(super) const EXPONENT: [i32; 2] = [-100_000, 100_000];
 
-fn outside(key: &str, value: Option<i32>, range: RangeInclusive<i32>) -> Option<String> {
-    let value = value.filter(|value| !range.contains(value))?;
-    let (low, high) = range.into_inner();
-    Some(format!("'{key}' is {value}; allowed are {low} to {high}"))
-}
-
-/// Checks a number of bits.
-pub(super) fn width(key: &str, value: Option<i32>) -> Option<String> {
-    outside(key, value, BITS)
-}
-
-/// Checks an exponent.
-pub(super) fn exponent(key: &str, value: Option<i32>) -> Option<String> {
-    outside(key, value, EXPONENTS)
+/// Defect of a number outside its limits.
+pub(super) fn outside(key: &str, number: i64, [low, high]: [i32; 2]) -> Option<String> {
+    let is_inside = (i64::from(low)..=i64::from(high)).contains(&number);
+    (!is_inside).then(|| format!("'{key}' is {number}; allowed are {low} to {high}"))
 }
 
 /// Checks a count.
@@ -49,17 +37,12 @@ pub(super) fn group(rule: &Rule) -> Option<String> {
 
 /// Checks an alignment.
 pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
-    let Alignment { bits, floor, sticky, reach, .. } = alignment?;
-    if reach.is_some() && !sticky {
-        return Some("'alignment.reach' has no effect without 'alignment.sticky'".into());
-    }
-    width("alignment.bits", Some(bits))
-        .or_else(|| exponent("alignment.floor", floor))
-        .or_else(|| outside("alignment.reach", reach, REACH))
+    let Alignment { sticky, reach, .. } = alignment?;
+    (reach.is_some() && !sticky).then(|| "'alignment.reach' has no effect without 'alignment.sticky'".into())
 }
 
 /// True if sums can be rounded to the format: it has both signs, zero and NaN.
-pub(super) fn holds_sums(format: &Format) -> bool {
+pub fn holds_sums(format: &Format) -> bool {
     format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
 }
 
@@ -104,24 +87,15 @@ pub(super) fn parts(rule: &Rule) -> Option<String> {
 
 /// Checks lanes.
 pub(super) fn lanes(rule: &Rule) -> Option<String> {
-    let lanes = rule.lanes.as_ref()?;
-    if rule.alignment.is_some_and(|alignment| alignment.sticky) {
-        return Some("'alignment.sticky' has no effect with 'lanes', which are not rounded".into());
-    }
-    let period = i32::try_from(lanes.period).unwrap_or(i32::MAX);
-    outside("lanes.period", Some(period), LANES).or_else(|| width("lanes.bits", Some(lanes.bits)))
+    let has_lanes = rule.lanes.is_some();
+    (has_lanes && rule.alignment.is_some_and(|alignment| alignment.sticky))
+        .then(|| "'alignment.sticky' has no effect with 'lanes', which are not rounded".into())
 }
 
 /// Checks a late c.
 pub(super) fn late(rule: &Rule) -> Option<String> {
-    let late = rule.late.as_ref()?;
-    if rule.alignment.is_some_and(|alignment| alignment.sticky) {
-        return Some("'alignment.sticky' has no effect with 'late', which has its own alignment".into());
-    }
-    width("late.sum-bits", Some(late.sum_bits))
-        .or_else(|| width("late.c-bits", Some(late.c_bits)))
-        .or_else(|| exponent("late.drop", late.drop))
-        .or_else(|| exponent("late.floor", late.floor))
+    (rule.late.is_some() && rule.alignment.is_some_and(|alignment| alignment.sticky))
+        .then(|| "'alignment.sticky' has no effect with 'late', which has its own alignment".into())
 }
 
 /// Checks the operands whose NaN is propagated.
@@ -153,7 +127,8 @@ pub(super) mod nodes {
             if own && node.alignment.is_none() {
                 return Some(format!("the bits and drop of term '{}' have no effect without 'alignment'", term.name));
             }
-            super::width("bits", term.bits).or_else(|| super::exponent("drop", term.drop))
+            let bits = || super::outside("bits", term.bits?.into(), super::WIDTH);
+            bits().or_else(|| super::outside("drop", term.drop?.into(), super::EXPONENT))
         })
     }
 

@@ -8,14 +8,14 @@ pub(super) mod draft;
 pub(super) mod evidence;
 pub(super) mod file;
 pub(super) mod keys;
-mod limits;
+pub(super) mod limits;
 mod lowering;
 mod near;
 pub(super) mod node;
 pub(super) mod rule;
 pub(super) mod setting;
-mod table;
 mod tree;
+pub(super) mod value;
 mod values;
 
 pub(super) use crate::isa::pattern;

@@ -1,12 +1,13 @@
 //! Near values of keys, and further values that a search tries.
 
-use toml::{Table, Value};
-
 use super::{
     limits::holds_sums,
+    node::{NodeKind, NodeResult},
+    rule::{Alignment, Conversion, Lanes, Late, NanOperand, Parts, Rounded, Subnormals},
     setting::{Site, Values, WIDTHS},
+    value::KeyValue,
 };
-use crate::format::{self, FORMATS, Format};
+use crate::format::{self, FORMATS, Format, Overflow, Rounding};
 
 /// Usual formats of sums.
 const FORMATS_OF_SUMS: [&str; 6] = ["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
@@ -16,25 +17,37 @@ const TININESS: [&str; 3] = ["before", "after", "after, unbounded exponent"];
 const NAN_ORDERS: [&str; 15] =
     ["abc", "acb", "bac", "bca", "cab", "cba", "ab", "ac", "ba", "bc", "ca", "cb", "a", "b", "c"];
 
-fn text(word: &str) -> Option<Value> {
-    Some(word.into())
-}
-
 pub(super) fn numbers(numbers: impl IntoIterator<Item = i64>) -> Values {
-    numbers.into_iter().map(|number| Some(Value::Integer(number))).collect()
+    numbers.into_iter().map(|number| Some(KeyValue::Number(number))).collect()
 }
 
-fn parsed(text: &str) -> Option<Value> {
-    format!("value = {text}").parse::<Table>().ok()?.remove("value")
+fn all_words(words: &[&'static str]) -> Values {
+    words.iter().map(|word| Some(KeyValue::Word(word))).collect()
 }
 
-fn order(letters: &str) -> Option<Value> {
-    Some(Value::Array(letters.chars().map(|letter| Value::String(letter.into())).collect()))
+fn found(names: &[&str]) -> impl Iterator<Item = &'static Format> {
+    names.iter().filter_map(|name| format::find(name).ok())
+}
+
+fn order(letters: &str) -> Option<KeyValue> {
+    let operand = |letter| match letter {
+        'a' => NanOperand::A,
+        'b' => NanOperand::B,
+        _ => NanOperand::C,
+    };
+    Some(KeyValue::NanOperands(letters.chars().map(operand).collect()))
 }
 
 /// Other words of a list.
-pub(super) fn words(site: &Site, words: &[&str]) -> Values {
-    words.iter().filter(|word| Some(**word) != site.word()).map(|word| text(word)).collect()
+pub(super) fn words(site: &Site, words: &[&'static str]) -> Values {
+    let mut others = all_words(words);
+    others.retain(|other| other.as_ref() != site.value);
+    others
+}
+
+/// Other formats of a list.
+pub(super) fn formats(site: &Site, names: &[&str]) -> Values {
+    found(names).map(|format| Some(KeyValue::Format(format))).filter(|other| other.as_ref() != site.value).collect()
 }
 
 pub(super) fn subnormals(site: &Site) -> Values {
@@ -52,15 +65,17 @@ pub(super) fn overflows(site: &Site) -> Values {
 /// Formats that sums are rounded to.
 /// A register of a width by name also has the next narrower and wider ones as neighbours.
 pub(super) fn results(site: &Site) -> Values {
-    let mut names = FORMATS_OF_SUMS.to_vec();
-    let own = site.word().and_then(|word| format::find(word).ok());
-    let neighbours = own.map_or_else(Vec::new, format::neighbours).into_iter().filter(|format| holds_sums(format));
-    for name in neighbours.map(|format| format.name) {
-        if !names.contains(&name) {
-            names.push(name);
+    let own = match site.value {
+        Some(KeyValue::Format(format)) => format::neighbours(format),
+        _ => Vec::new(),
+    };
+    let mut all: Vec<&Format> = found(&FORMATS_OF_SUMS).collect();
+    for neighbour in own.into_iter().filter(|format| holds_sums(format)) {
+        if !all.contains(&neighbour) {
+            all.push(neighbour);
         }
     }
-    words(site, &names)
+    all.into_iter().map(|format| Some(KeyValue::Format(format))).filter(|other| other.as_ref() != site.value).collect()
 }
 
 /// Other values of an optional key, and its absence.
@@ -69,19 +84,23 @@ pub(super) fn or_none(site: &Site, others: Values) -> Values {
 }
 
 pub(super) fn flag(site: &Site) -> Values {
-    vec![Some(Value::Boolean(!site.value.and_then(Value::as_bool).unwrap_or(false)))]
+    vec![Some(KeyValue::Flag(site.value != Some(&KeyValue::Flag(true))))]
 }
 
 /// The opposite, unless the sum is not rounded: then the sticky bit is dropped.
 pub(super) fn sticky(site: &Site) -> Values {
-    let rounding = |table: &str| site.beside(table, "rounding").and_then(Value::as_str);
-    let directed = matches!(rounding("alignment"), Some("RD" | "RU"));
-    if directed || rounding("result").is_some_and(|rounding| rounding != "RZ") { flag(site) } else { Vec::new() }
+    let result = match (site.rule(), site.node().map(|node| node.result)) {
+        (Some(rule), _) => rule.result,
+        (_, Some(Some(NodeResult::Rounded(to)))) => Some(to),
+        _ => None,
+    };
+    let directed = site.alignment().is_some_and(|own| matches!(own.rounding, Rounding::Rd | Rounding::Ru));
+    if directed || result.is_some_and(|to| to.rounding != Rounding::Rz) { flag(site) } else { Vec::new() }
 }
 
 /// Nearby reaches of a sticky bit, and none; for a sticky bit without one, a reach of a few bits.
 pub(super) fn reach(site: &Site) -> Values {
-    let sticky = site.beside("alignment", "sticky").and_then(Value::as_bool).unwrap_or(false);
+    let sticky = site.alignment().is_some_and(|alignment| alignment.sticky);
     match site.number() {
         Some(now) => or_none(site, numbers([now - 1, now + 1].into_iter().filter(|bits| (1..=60).contains(bits)))),
         None if sticky => numbers([1, 2, 8]),
@@ -91,17 +110,17 @@ pub(super) fn reach(site: &Site) -> Values {
 
 /// The treatments that operands do not have, and theirs.
 pub(super) fn c_subnormals(site: &Site) -> Values {
-    let of_operands = site.table.get("operand-subnormals").and_then(Value::as_str).unwrap_or("keep");
+    let of_operands = site.rule().map(|rule| rule.operand_subnormals).unwrap_or_default();
     let mut others = subnormals(site);
-    others.retain(|other| other.as_ref().and_then(Value::as_str) != Some(of_operands));
+    others.retain(|other| *other != Some(KeyValue::Word(of_operands.name())));
     or_none(site, others)
 }
 
 /// Other definitions of tininess, if anything is flushed.
 pub(super) fn tininess(site: &Site) -> Values {
-    match site.table.get("result-subnormals").and_then(Value::as_str) {
-        None | Some("keep") => Vec::new(),
-        Some(_) => words(site, &TININESS),
+    match site.rule().map(|rule| rule.result_subnormals).unwrap_or_default() {
+        Subnormals::Keep => Vec::new(),
+        _ => words(site, &TININESS),
     }
 }
 
@@ -142,38 +161,36 @@ pub(super) fn targets(site: &Site, formats: &[&str]) -> Values {
     if site.value.is_some() {
         return vec![None];
     }
-    let target = |format: &&str| parsed(&format!("{{ format = '{format}', rounding = 'RNE' }}"));
-    formats.iter().map(target).collect()
+    found(formats).map(|format| Some(KeyValue::Rounded(Rounded::new(format, Rounding::Rne)))).collect()
 }
 
 /// Other splits of k: in the other order, none, by the last bit, and by the last bit but one.
 pub(super) fn parts(site: &Site) -> Values {
-    let mut others = vec![
-        parsed("{ period = 2, residues = [[0], [1]] }"),
-        parsed("{ period = 4, residues = [[0, 1], [2, 3]] }"),
-        parsed("{ period = 4, residues = [[2, 3], [0, 1]] }"),
-    ];
+    let split = |period, residues: &[&[usize]]| {
+        Some(KeyValue::Parts(Parts { period, residues: residues.iter().map(|part| part.to_vec()).collect() }))
+    };
+    let mut others = vec![split(2, &[&[0], &[1]]), split(4, &[&[0, 1], &[2, 3]]), split(4, &[&[2, 3], &[0, 1]])];
     others.retain(|other| other.as_ref() != site.value);
     or_none(site, others)
 }
 
 /// None if there is a value; else `begin` of the bits of the alignment, if there is one.
-fn as_aligned(site: &Site, begin: fn(&Value) -> String) -> Values {
-    match (site.value, site.beside("alignment", "bits")) {
+fn as_aligned(site: &Site, begin: fn(i32) -> KeyValue) -> Values {
+    match (site.value, site.alignment()) {
         (Some(_), _) => vec![None],
-        (None, Some(bits)) => vec![parsed(&begin(bits))],
+        (None, Some(alignment)) => vec![Some(begin(alignment.bits))],
         (None, None) => Vec::new(),
     }
 }
 
 /// Two lanes as wide as the alignment, or none.
 pub(super) fn lanes(site: &Site) -> Values {
-    as_aligned(site, |bits| format!("{{ period = 2, bits = {bits}, rounding = 'RZ' }}"))
+    as_aligned(site, |bits| KeyValue::Lanes(Lanes { period: 2, bits, rounding: Rounding::Rz }))
 }
 
 /// A late c as wide as the alignment, or none.
 pub(super) fn late(site: &Site) -> Values {
-    as_aligned(site, |bits| format!("{{ sum-bits = {bits}, c-bits = {bits}, rounding = 'RZ' }}"))
+    as_aligned(site, |bits| KeyValue::Late(Late::new([bits, bits], Rounding::Rz)))
 }
 
 /// Other orders of a, b and c, and none.
@@ -185,8 +202,8 @@ pub(super) fn nan_operands(site: &Site) -> Values {
 
 /// Other NaNs of D.
 pub(super) fn nan(site: &Site) -> Values {
-    let Some(now) = site.word() else { return Vec::new() };
-    site.place.nans.iter().filter(|code| !code.eq_ignore_ascii_case(now)).map(|code| text(code)).collect()
+    let Some(KeyValue::Code(now)) = site.value else { return Vec::new() };
+    site.place.nans.iter().filter(|code| *code != now).map(|code| Some(KeyValue::Code(*code))).collect()
 }
 
 // Values that only a search tries: near values follow from a rule's own value, these also from its absence.
@@ -197,18 +214,18 @@ pub(super) fn all_results(_: &Site) -> Values {
     let registers = (8..=40).filter_map(|bits| format::find(&format!("e8m{bits}")).ok());
     let formats: Vec<&Format> = FORMATS.iter().filter(|format| holds_sums(format)).collect();
     let registers = registers.filter(|register| !formats.contains(register));
-    formats.iter().copied().chain(registers).map(|format| text(format.name)).collect()
+    formats.iter().copied().chain(registers).map(|format| Some(KeyValue::Format(format))).collect()
 }
 
 /// Treatments of subnormal results, for a target without one.
 pub(super) fn flushes(site: &Site) -> Values {
-    if site.value.is_some() { Vec::new() } else { ["signed-zero", "positive-zero"].map(text).into() }
+    if site.value.is_some() { Vec::new() } else { all_words(&["signed-zero", "positive-zero"]) }
 }
 
 /// Definitions of tininess, for a target that says what becomes of subnormal results.
 pub(super) fn target_tininess(site: &Site, target: &str) -> Values {
-    match site.beside(target, "subnormals") {
-        Some(_) => TININESS.map(text).into(),
+    match site.table.value(target).and_then(|to| to.part("subnormals")) {
+        Some(_) => all_words(&TININESS),
         None => Vec::new(),
     }
 }
@@ -233,9 +250,9 @@ pub(super) fn limits(site: &Site) -> Values {
 
 /// Targets of a rule without one: some formats, truncated and to nearest.
 pub(super) fn new_targets(site: &Site, formats: &[&str]) -> Values {
-    let roundings = |format| ["RZ", "RNE"].map(|rounding| (format, rounding));
-    let target = |(format, rounding)| parsed(&format!("{{ format = '{format}', rounding = '{rounding}' }}"));
-    formats.iter().filter(|_| site.is_absent_in_groups()).flat_map(roundings).map(target).collect()
+    let roundings = |format| [Rounding::Rz, Rounding::Rne].map(|rounding| Rounded::new(format, rounding));
+    let targets = found(formats).filter(|_| site.is_absent_in_groups()).flat_map(roundings);
+    targets.map(|to| Some(KeyValue::Rounded(to))).collect()
 }
 
 pub(super) fn between(site: &Site) -> Values {
@@ -244,18 +261,20 @@ pub(super) fn between(site: &Site) -> Values {
 
 /// Conversions to D that are not to nearest, or do not overflow in the standard way.
 pub(super) fn conversions(site: &Site) -> Values {
-    let roundings = ["RZ", "RU", "RD", "RNA", "RO"].map(|rounding| format!("{{ rounding = '{rounding}' }}"));
-    let overflows = ["infinity", "saturate", "nan"].map(|word| format!("{{ rounding = 'RNE', overflow = '{word}' }}"));
-    let all = roundings.iter().chain(&overflows).filter(|_| site.is_absent_in_groups());
-    all.map(|conversion| parsed(conversion)).collect()
+    let roundings = [Rounding::Rz, Rounding::Ru, Rounding::Rd, Rounding::Rna, Rounding::Ro];
+    let roundings = roundings.map(|rounding| Conversion { rounding, overflow: Overflow::Standard });
+    let overflows = [Overflow::Infinity, Overflow::Saturate, Overflow::Nan];
+    let overflows = overflows.map(|overflow| Conversion { rounding: Rounding::Rne, overflow });
+    let all = roundings.into_iter().chain(overflows).filter(|_| site.is_absent_in_groups());
+    all.map(|conversion| Some(KeyValue::Conversion(conversion))).collect()
 }
 
 /// Late c of usual widths.
 pub(super) fn usual_late(site: &Site) -> Values {
-    let has_alignment = site.table.contains_key("alignment");
-    let widths = [(31, 24), (24, 24), (30, 25)].into_iter().filter(|_| has_alignment && site.is_absent_in_groups());
-    let late = |(sum, c), rounding| parsed(&format!("{{ sum-bits = {sum}, c-bits = {c}, rounding = '{rounding}' }}"));
-    widths.flat_map(|widths| ["RD", "RZ"].map(|rounding| late(widths, rounding))).collect()
+    let is_aligned = site.alignment().is_some() && site.is_absent_in_groups();
+    let widths = [[31, 24], [24, 24], [30, 25]].into_iter().filter(|_| is_aligned);
+    let roundings = |widths| [Rounding::Rd, Rounding::Rz].map(|rounding| Late::new(widths, rounding));
+    widths.flat_map(roundings).map(|late| Some(KeyValue::Late(late))).collect()
 }
 
 /// Usual numbers of products in a block.
@@ -266,39 +285,40 @@ pub(super) fn sums_of_blocks(site: &Site) -> Values {
 
 /// Orders of NaN operands; an addition of two values has no third operand.
 pub(super) fn nan_orders(site: &Site) -> Values {
-    let has_two = site.is_node_of("add") && !site.table.contains_key("products");
-    let is_absent = site.value.is_none() && !site.table.contains_key("node");
+    let has_two = site.node().is_some_and(|node| node.kind == NodeKind::Add && node.products.is_none());
+    let is_absent = site.value.is_none() && site.rule().is_none_or(|rule| rule.nodes.is_empty());
     NAN_ORDERS.into_iter().filter(|letters| is_absent && !(has_two && letters.contains('c'))).map(order).collect()
 }
 
 /// Alignments of a sum of a tree that is exact.
 pub(super) fn alignments(site: &Site) -> Values {
-    let is_exact = site.is_node_of("sum") && site.value.is_none();
-    let aligned = |bits, rounding| parsed(&format!("{{ bits = {bits}, rounding = '{rounding}' }}"));
-    (12..=60).filter(|_| is_exact).flat_map(|bits| ["RNE", "RZ"].map(|rounding| aligned(bits, rounding))).collect()
+    let is_exact = site.node().is_some_and(|node| node.kind == NodeKind::Sum && node.alignment.is_none());
+    let aligned = |bits| [Rounding::Rne, Rounding::Rz].map(|rounding| Alignment::new(bits, rounding));
+    let all = (12..=60).filter(|_| is_exact).flat_map(aligned);
+    all.map(|alignment| Some(KeyValue::Alignment(alignment))).collect()
 }
 
 /// Results of a sum of a tree that are not rounded.
 pub(super) fn unrounded(site: &Site) -> Values {
-    let is_rounded = site.is_node_of("sum") && site.value.is_some_and(Value::is_table);
-    ["aligned", "normalised"].into_iter().filter(|_| is_rounded).map(text).collect()
+    let is_rounded =
+        site.node().is_some_and(|node| node.kind == NodeKind::Sum) && matches!(site.value, Some(KeyValue::Rounded(_)));
+    if is_rounded { all_words(&["aligned", "normalised"]) } else { Vec::new() }
 }
 
 /// Widths of the single terms of an aligned sum, and distances below which they are ignored.
 pub(super) fn widths_of_terms(site: &Site) -> Values {
-    let terms = site.value.and_then(Value::as_array).filter(|_| site.table.contains_key("alignment"));
+    let Some(node) = site.node().filter(|node| node.alignment.is_some()) else { return Vec::new() };
     let mut all = Vec::new();
-    for (at, term) in terms.into_iter().flatten().enumerate() {
-        let mut with = |keys: &[(&str, i64)]| {
-            let mut other = Table::from_iter([("term".to_string(), term.get("term").unwrap_or(term).clone())]);
-            other.extend(keys.iter().map(|(key, number)| ((*key).to_string(), Value::Integer(*number))));
-            let mut terms = terms.cloned().unwrap_or_default();
-            terms[at] = Value::Table(other);
-            all.push(Some(Value::Array(terms)));
+    for (at, term) in node.terms.iter().enumerate() {
+        let mut with = |bits: i64, drop: Option<i64>| {
+            let mut terms = node.terms.clone();
+            terms[at].bits = Some(bits as i32);
+            terms[at].drop = drop.map(|drop| drop as i32);
+            all.push(Some(KeyValue::Terms(terms)));
         };
-        WIDTHS(0).for_each(|bits| with(&[("bits", bits)]));
-        if let Some(bits) = term.get("bits").and_then(Value::as_integer) {
-            WIDTHS(0).for_each(|drop| with(&[("bits", bits), ("drop", drop)]));
+        WIDTHS(0).for_each(|bits| with(bits, None));
+        if let Some(bits) = term.bits {
+            WIDTHS(0).for_each(|drop| with(bits.into(), Some(drop)));
         }
     }
     all

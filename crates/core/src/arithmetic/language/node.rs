@@ -1,14 +1,17 @@
 //! Values of the keys of a node.
 
+use std::fmt;
+
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{rule::Rounded, values::format_and_rounding};
 use crate::base::words::words;
 
 /// Kind of sum of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NodeKind {
     /// Products and terms are aligned (unless `alignment` is absent), added exactly and rounded once.
+    #[default]
     Sum,
     /// A chain of fused multiply-adds over the products, in their order.
     Fma,
@@ -24,8 +27,8 @@ impl NodeKind {
 }
 
 /// Destination of the result of a node.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum NodeResult {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NodeResult {
     /// Rounded to a format.
     Rounded(Rounded),
     /// Unrounded: a term of another sum, with the exponent that it was aligned to.
@@ -54,15 +57,21 @@ impl<'de> Deserialize<'de> for NodeResult {
 }
 
 /// Term of a node besides products.
-#[derive(Debug, Clone)]
-pub(crate) struct Term {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
     /// `c`, or the name of a node.
-    pub(crate) name: String,
+    pub name: String,
     /// Fraction bits of the term in a sum; absent: the bits of the alignment.
-    pub(crate) bits: Option<i32>,
+    pub bits: Option<i32>,
     /// Largest distance of its exponent below the aligned one in a sum; beyond, it is ignored.
     /// Absent: no limit.
-    pub(crate) drop: Option<i32>,
+    pub drop: Option<i32>,
+}
+
+impl From<String> for Term {
+    fn from(name: String) -> Term {
+        Term { name, bits: None, drop: None }
+    }
 }
 
 impl<'de> Deserialize<'de> for Term {
@@ -81,7 +90,7 @@ impl<'de> Deserialize<'de> for Term {
             Table(TermTable),
         }
         match Written::deserialize(deserializer) {
-            Ok(Written::Name(name)) => Ok(Term { name, bits: None, drop: None }),
+            Ok(Written::Name(name)) => Ok(name.into()),
             Ok(Written::Table(TermTable { term, bits, drop })) => Ok(Term { name: term, bits, drop }),
             Err(_) => Err(D::Error::custom("a term is a name, or { term = NAME, bits = BITS, drop = EXPONENTS }")),
         }
@@ -90,7 +99,7 @@ impl<'de> Deserialize<'de> for Term {
 
 /// List of k indices: slices `START:STOP:STEP` (each part optional) or plain indices, comma-separated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Indices(Vec<Slice>);
+pub struct Indices(Vec<Slice>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slice {
@@ -103,6 +112,11 @@ impl Indices {
     /// Indices in order for an instruction with `k`; they may exceed it.
     pub(crate) fn of(&self, k: usize) -> Vec<usize> {
         self.0.iter().flat_map(|slice| (slice.start..slice.stop.unwrap_or(k)).step_by(slice.step)).collect()
+    }
+
+    /// The indices, if it lists them one by one.
+    pub fn indices(&self) -> Option<Vec<usize>> {
+        self.0.iter().map(|slice| (slice.stop == slice.start.checked_add(1)).then_some(slice.start)).collect()
     }
 
     fn parse(text: &str) -> Result<Indices, String> {
@@ -131,6 +145,30 @@ impl Indices {
     }
 }
 
+impl From<Vec<usize>> for Indices {
+    fn from(indices: Vec<usize>) -> Indices {
+        let one = |start: usize| Slice { start, stop: start.checked_add(1), step: 1 };
+        Indices(indices.into_iter().map(one).collect())
+    }
+}
+
+impl fmt::Display for Indices {
+    /// Slices as in a model file: `0::2`, `0:4, 8:12`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, Slice { start, stop, step }) in self.0.iter().enumerate() {
+            f.write_str(if at == 0 { "" } else { ", " })?;
+            if *stop == start.checked_add(1) {
+                write!(f, "{start}")?;
+                continue;
+            }
+            let stop = stop.map_or_else(String::new, |stop| stop.to_string());
+            let step = if *step == 1 { String::new() } else { format!(":{step}") };
+            write!(f, "{start}:{stop}{step}")?;
+        }
+        Ok(())
+    }
+}
+
 impl<'de> Deserialize<'de> for Indices {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Indices, D::Error> {
         #[derive(Deserialize)]
@@ -141,9 +179,7 @@ impl<'de> Deserialize<'de> for Indices {
         }
         match Written::deserialize(deserializer) {
             Ok(Written::Text(text)) => Indices::parse(&text).map_err(D::Error::custom),
-            Ok(Written::List(list)) => Ok(Indices(
-                list.into_iter().map(|start| Slice { start, stop: start.checked_add(1), step: 1 }).collect(),
-            )),
+            Ok(Written::List(list)) => Ok(list.into()),
             Err(_) => Err(D::Error::custom("products are a list of k, or slices of them like \"0::2\"")),
         }
     }

@@ -90,10 +90,10 @@ impl ResultTininess {
 pub struct Split {
     /// Widths of the pieces of A; absent: one piece.
     #[serde(default)]
-    pub(crate) a: Vec<u32>,
+    pub a: Vec<u32>,
     /// Widths of the pieces of B; absent: one piece.
     #[serde(default)]
-    pub(crate) b: Vec<u32>,
+    pub b: Vec<u32>,
 }
 
 /// Sign of a zero result.
@@ -162,7 +162,7 @@ pub enum Start {
     Product,
 }
 
-words!(Start: "c" = C, "product" = Product);
+words!(named pub(crate) Start: "c" = C, "product" = Product);
 
 /// Combination of the results of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -174,7 +174,7 @@ pub enum Join {
     Add,
 }
 
-words!(Join: "chain" = Chain, "add" = Add);
+words!(named pub(crate) Join: "chain" = Chain, "add" = Add);
 
 /// Place of c in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -186,7 +186,7 @@ pub enum CPosition {
     Last,
 }
 
-words!(CPosition: "first" = First, "last" = Last);
+words!(named pub(crate) CPosition: "first" = First, "last" = Last);
 
 /// Alignment of a fused step's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -211,6 +211,25 @@ impl Alignment {
     /// Alignment without a floor and a sticky bit.
     pub fn new(bits: i32, rounding: Rounding) -> Alignment {
         Alignment { bits, rounding, floor: None, sticky: false, reach: None }
+    }
+
+    /// The alignment in the text of a program: `25 bits RZ sticky, floor -133`.
+    pub(in super::super) fn text(&self) -> String {
+        let Alignment { bits, rounding, floor, sticky, reach } = self;
+        let floor = floor.map_or_else(String::new, |floor| format!(", floor {floor}"));
+        let reach = reach.map_or_else(String::new, |reach| format!(" from {reach} bits"));
+        let sticky = if *sticky { format!(" sticky{reach}") } else { String::new() };
+        format!("{bits} bits {}{sticky}{floor}", rounding.name())
+    }
+
+    /// The alignment in phrases: the cut, the reach of the sticky bit, the floor.
+    pub fn words(&self) -> Vec<String> {
+        let Alignment { bits, rounding, floor, sticky, reach } = self;
+        let sticky = if *sticky { ", sticky" } else { "" };
+        let cut = format!("aligned, cut at {bits} bits {}{sticky}", rounding.name());
+        let reach = reach.map(|reach| format!("sticky bit of {reach} dropped bits"));
+        let floor = floor.map(|floor| format!("exponent at least {floor}"));
+        std::iter::once(cut).chain(reach).chain(floor).collect()
     }
 
     /// Sign of the sticky part of a non-zero sum: positive if truncated by RD, negative if by RU.
@@ -256,6 +275,13 @@ pub struct Late {
     pub floor: Option<i32>,
 }
 
+impl Late {
+    /// Late c with these widths of the sum and of c, without a limit and a floor.
+    pub fn new([sum_bits, c_bits]: [i32; 2], rounding: Rounding) -> Late {
+        Late { sum_bits, c_bits, rounding, drop: None, floor: None }
+    }
+}
+
 /// Conversion of the last value to a code of D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -265,11 +291,11 @@ pub struct Conversion {
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard")]
-    pub(crate) overflow: Overflow,
+    pub overflow: Overflow,
 }
 
 /// Rounding to a format.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rounded {
     /// Target format.
@@ -282,10 +308,17 @@ pub struct Rounded {
     #[serde(default = "standard")]
     pub overflow: Overflow,
     /// Treatment of a subnormal result; absent: the rule's `result-subnormals`.
-    pub(crate) subnormals: Option<Subnormals>,
+    pub subnormals: Option<Subnormals>,
     /// Definition of a subnormal result; absent: the rule's `result-tininess`.
     #[serde(default)]
-    pub(crate) tininess: Option<ResultTininess>,
+    pub tininess: Option<ResultTininess>,
+}
+
+impl Rounded {
+    /// Rounding with the usual overflow and subnormal results.
+    pub fn new(format: &'static Format, rounding: Rounding) -> Rounded {
+        Rounded { format, rounding, overflow: Overflow::Standard, subnormals: None, tininess: None }
+    }
 }
 
 /// Treatment of an integer sum beyond the range of D.
@@ -297,4 +330,4 @@ pub enum Wrap {
     Saturate,
 }
 
-words!(Wrap: "wrap" = Wrap, "saturate" = Saturate);
+words!(named pub(crate) Wrap: "wrap" = Wrap, "saturate" = Saturate);

@@ -2,9 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use toml::{Table, Value};
-
-use super::near::numbers;
+use super::{
+    keys::{Node, Rule},
+    near::numbers,
+    rule::Alignment,
+    value::{KeyTable, KeyValue},
+};
 use crate::format::Format;
 
 /// Setting of a key of a rule, or of a key within its table.
@@ -20,6 +23,8 @@ pub struct Setting {
     near: Option<fn(&Site) -> Values>,
     range: Option<fn(i64) -> RangeInclusive<i64>>,
     searched: Option<fn(&Site) -> Values>,
+    /// Smallest and largest number.
+    pub(super) limits: Option<[i32; 2]>,
     /// Features that it decides, whether a rule has it or not.
     pub(super) decides: &'static [&'static str],
     /// Features that it decides too in rules that have it.
@@ -38,6 +43,7 @@ pub(super) const fn says(words: &'static str) -> Setting {
         near: None,
         range: None,
         searched: None,
+        limits: None,
         decides: &[],
         shapes: &[],
     }
@@ -72,6 +78,11 @@ impl Setting {
     /// Sets values that only a search tries.
     pub(super) const fn searched(self, searched: fn(&Site) -> Values) -> Setting {
         Setting { searched: Some(searched), ..self }
+    }
+
+    /// Sets its smallest and its largest number.
+    pub(super) const fn limited(self, limits: [i32; 2]) -> Setting {
+        Setting { limits: Some(limits), ..self }
     }
 
     /// Marks a setting whose changes may show only together with another change.
@@ -110,8 +121,8 @@ impl Setting {
     }
 
     /// Value meant by its absence.
-    pub fn usual_value(&self) -> Option<Value> {
-        self.absent.filter(|_| self.usual).map(Value::from)
+    pub fn usual_value(&self) -> Option<KeyValue> {
+        self.absent.filter(|_| self.usual).map(KeyValue::Word)
     }
 
     /// True if its changes may show only together with another change.
@@ -131,16 +142,21 @@ impl Setting {
 
     /// Values near to `value` of a rule or a node at `place`; `None` among them is the absence of the key.
     /// They are its neighbours, and numbers of a range to search (`true`).
-    pub fn near_values(&self, table: &Table, place: &Place, value: Option<&Value>) -> Vec<(Option<Value>, bool)> {
+    pub fn near_values(
+        &self,
+        table: KeyTable,
+        place: &Place,
+        value: Option<&KeyValue>,
+    ) -> Vec<(Option<KeyValue>, bool)> {
         let near = self.near.map_or_else(Vec::new, |near| near(&Site { table, place, value }));
-        let range = self.range.zip(value.and_then(Value::as_integer)).map(|(range, now)| range(now));
+        let range = self.range.zip(value.and_then(KeyValue::number)).map(|(range, now)| range(now));
         let mut far = numbers(range.into_iter().flatten());
         far.retain(|to| to.as_ref() != value && !near.contains(to));
         near.into_iter().map(|to| (to, false)).chain(far.into_iter().map(|to| (to, true))).collect()
     }
 
     /// Values that a search for an unknown rule tries, beyond near ones.
-    pub fn searched_values(&self, table: &Table, place: &Place, value: Option<&Value>) -> Vec<Option<Value>> {
+    pub fn searched_values(&self, table: KeyTable, place: &Place, value: Option<&KeyValue>) -> Vec<Option<KeyValue>> {
         let mut all = self.searched.map_or_else(Vec::new, |searched| searched(&Site { table, place, value }));
         let near = self.near_values(table, place, value);
         all.retain(|to| near.iter().all(|(known, _)| known != to));
@@ -158,22 +174,22 @@ pub struct Place {
     /// True if blocks of its operands have scales.
     pub(in super::super) has_scales: bool,
     /// Some NaN codes of D.
-    pub(in super::super) nans: Vec<String>,
+    pub(in super::super) nans: Vec<u64>,
 }
 
 /// Place of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site<'a> {
     /// The rule, or the node.
-    pub(super) table: &'a Table,
+    pub(super) table: KeyTable<'a>,
     /// The instruction.
     pub(super) place: &'a Place,
     /// The value, also if it is the one meant by the key's absence; `None` without one.
-    pub(super) value: Option<&'a Value>,
+    pub(super) value: Option<&'a KeyValue>,
 }
 
 /// Other values; `None` is the absence of the key.
-pub(super) type Values = Vec<Option<Value>>;
+pub(super) type Values = Vec<Option<KeyValue>>;
 
 /// Widths of the language.
 pub(super) const WIDTHS: fn(i64) -> RangeInclusive<i64> = |_| 0..=60;
@@ -181,26 +197,36 @@ pub(super) const WIDTHS: fn(i64) -> RangeInclusive<i64> = |_| 0..=60;
 pub(super) const EXPONENTS: fn(i64) -> RangeInclusive<i64> = |now| now - 24..=now + 24;
 
 impl Site<'_> {
-    pub(super) fn word(&self) -> Option<&str> {
-        self.value.and_then(Value::as_str)
-    }
-
     pub(super) fn number(&self) -> Option<i64> {
-        self.value.and_then(Value::as_integer)
+        self.value.and_then(KeyValue::number)
     }
 
-    /// Value at a key of a table of the rule.
-    pub(super) fn beside(&self, table: &str, key: &str) -> Option<&Value> {
-        self.table.get(table)?.get(key)
+    /// Alignment of the rule's steps, or of the node.
+    pub(super) fn alignment(&self) -> Option<Alignment> {
+        match self.table {
+            KeyTable::Rule(rule) => rule.alignment,
+            KeyTable::Node(node) => node.alignment,
+        }
     }
 
-    /// True for a node of this kind.
-    pub(super) fn is_node_of(&self, kind: &str) -> bool {
-        self.table.get("kind").and_then(Value::as_str) == Some(kind)
+    /// The rule, if the value is not a node's.
+    pub(super) fn rule(&self) -> Option<&Rule> {
+        match self.table {
+            KeyTable::Rule(rule) => Some(rule),
+            KeyTable::Node(_) => None,
+        }
+    }
+
+    /// The node that has the value.
+    pub(super) fn node(&self) -> Option<&Node> {
+        match self.table {
+            KeyTable::Rule(_) => None,
+            KeyTable::Node(node) => Some(node),
+        }
     }
 
     /// True for a rule without nodes that lacks the key.
     pub(super) fn is_absent_in_groups(&self) -> bool {
-        self.value.is_none() && !self.table.contains_key("node") && !self.table.contains_key("kind")
+        self.value.is_none() && self.rule().is_some_and(|rule| rule.nodes.is_empty())
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::{
-    super::{Alignment, NanOperand, ResultTininess, Subnormals, Wrap, ZeroSign},
+    super::{NanOperand, ResultTininess, Subnormals, Wrap, ZeroSign},
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Sum, Unpack,
 };
 use crate::{
@@ -136,12 +136,7 @@ fn sum(sum: &Sum) -> String {
         sum.products.iter().map(|step| format!("%{step}")).chain(sum.addends.iter().map(addend)).collect();
     let how = match &sum.alignment {
         None => "exact".to_string(),
-        Some(Alignment { bits, rounding, floor, sticky, reach }) => {
-            let floor = floor.map_or_else(String::new, |floor| format!(", floor {floor}"));
-            let reach = reach.map_or_else(String::new, |reach| format!(" from {reach} bits"));
-            let sticky = if *sticky { format!(" sticky{reach}") } else { String::new() };
-            format!("aligned at {bits} bits {}{sticky}{floor}", rounding.name())
-        }
+        Some(alignment) => format!("aligned at {}", alignment.text()),
     };
     let normalised = if sum.normalised { ", normalised" } else { "" };
     let terms = if terms.is_empty() { "nothing".into() } else { terms.join(" + ") };

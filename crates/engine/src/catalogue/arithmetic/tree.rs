@@ -2,7 +2,7 @@
 
 use super::joined::{chained, joined, leaves, merged};
 use crate::arithmetic::{
-    Alignment, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Sum, Wrap,
+    Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Sum, Wrap,
 };
 
 /// Leaves from which on two equal parts are joined; three are always.
@@ -223,13 +223,7 @@ impl Builder<'_> {
         let (mut kind, mut words) = (StepKind::Exact, Vec::new());
         match &sum.alignment {
             None => {}
-            Some(Alignment { bits, rounding, floor, sticky, reach }) => {
-                kind = StepKind::Aligned;
-                let sticky = if *sticky { ", sticky" } else { "" };
-                words.push(format!("aligned, cut at {bits} bits {}{sticky}", rounding.name()));
-                words.extend(reach.map(|reach| format!("sticky bit of {reach} dropped bits")));
-                words.extend(floor.map(|floor| format!("exponent at least {floor}")));
-            }
+            Some(alignment) => (kind, words) = (StepKind::Aligned, alignment.words()),
         }
         step_of(kind, words, inputs)
     }
