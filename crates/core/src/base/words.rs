@@ -24,7 +24,7 @@ macro_rules! words {
             }
 
             /// Value with this name.
-            #[allow(dead_code)]
+            #[allow(dead_code, reason = "not every enumeration is read by its words")]
             pub(crate) fn named(name: &str) -> Option<$type> {
                 match name { $($name => Some($type::$variant),)+ _ => None }
             }
