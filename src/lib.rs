@@ -130,5 +130,7 @@ use tcnum_study::{
     matching, power, probe, quantise, record, tree,
 };
 
-/// The commit that the program is built from: in hexadecimal, with `-dirty` if sources differed; `unknown` outside a repository.
+/// The commit that the program is built from, in hexadecimal; `unknown` outside a repository.
+///
+/// It ends in `-dirty` if sources differed.
 pub const COMMIT: &str = env!("TCNUM_COMMIT");

@@ -57,7 +57,13 @@ const PACKAGES: [(&str, &[&str]); 5] = [
     ("tcnum-study", &["src/features/published.csv"]),
     (
         "tcnum",
-        &["build/commit.rs", "docs/exec.md", "examples/encode_value.rs", "experiments/egemm-figure-3.toml", "LICENSE-MIT"],
+        &[
+            "build/commit.rs",
+            "docs/exec.md",
+            "examples/encode_value.rs",
+            "experiments/egemm-figure-3.toml",
+            "LICENSE-MIT",
+        ],
     ),
 ];
 

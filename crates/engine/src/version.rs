@@ -7,12 +7,16 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 static COMMIT: OnceLock<&'static str> = OnceLock::new();
 
-/// The commit that reports name: in hexadecimal, with `-dirty` if sources differed; `unknown` until the program says it.
+/// The commit that reports name, in hexadecimal; `unknown` until the program says it.
+///
+/// It ends in `-dirty` if sources differed.
 pub fn commit() -> &'static str {
     COMMIT.get().copied().unwrap_or("unknown")
 }
 
-/// Says which commit the program is built from: it knows, and this crate is not built anew for each commit.
+/// Sets the commit that the program is built from.
+///
+/// The program knows it: this crate is not built anew for each commit.
 pub fn set_commit(commit: &'static str) {
     COMMIT.get_or_init(|| commit);
 }

@@ -1,4 +1,6 @@
-//! Campaigns: a device compared with a model on operands by the billion, from adversarial regimes or all pairs of codes.
+//! Campaigns: a device compared with a model on billions of operands.
+//!
+//! Operands are from adversarial regimes, or all pairs of codes.
 //!
 //! A campaign has a [`Run`] for each instruction. An [`Engine`](crate::device::Engine) compares ranges of tiles, and [`drive`] distributes
 //! them and adds the results in order. The [`State`] of a run therefore does not depend on the number of engines, the length of ranges, or

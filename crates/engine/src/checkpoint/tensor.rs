@@ -63,7 +63,7 @@ pub struct CheckpointTensor {
     pub bytes: u64,
     /// Doubts about its layout.
     pub doubts: Vec<String>,
-    /// What its arrays hold.
+    /// Content of its arrays.
     pub content: TensorContent,
 }
 
@@ -102,7 +102,7 @@ pub struct Quantised {
     pub scale_format: &'static Format,
     /// True if scales have a sign by design.
     pub signed: bool,
-    /// Which elements share a scale.
+    /// Elements that share a scale.
     pub sharing: Sharing,
     /// Number of scales in their array.
     pub(crate) scales: usize,

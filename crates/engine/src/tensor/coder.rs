@@ -13,18 +13,18 @@ const AT_ONCE: usize = 1 << 11;
 
 /// Encoder to the codes of a format of at most 16 bits, in bytes of their width.
 pub enum FormatEncoder {
-    /// Of at most 8 bits.
+    /// Codes of at most 8 bits.
     Narrow(Encoder<u8>),
-    /// Of 9 to 16 bits.
+    /// Codes of 9 to 16 bits.
     Wide(Encoder<u16>),
 }
 
 /// Decoder of such codes.
 #[derive(Debug)]
 pub enum FormatDecoder {
-    /// Of at most 8 bits.
+    /// Codes of at most 8 bits.
     Narrow(Decoder<u8>),
-    /// Of 9 to 16 bits.
+    /// Codes of 9 to 16 bits.
     Wide(Decoder<u16>),
 }
 

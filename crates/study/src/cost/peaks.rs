@@ -1,4 +1,4 @@
-//! Peaks that vendors publish: `crates/study/src/cost/peaks.csv`, one row for each target and operand format.
+//! Peaks that vendors publish: `peaks.csv`, one row for each target and operand format.
 //!
 //! Targets whose GPUs have different rates have no row.
 

@@ -1,4 +1,4 @@
-//! Comparisons of instructions of devices, of models that agree, and test kits, as reports of [`crate::distinction`].
+//! Comparisons of instructions, of models that agree, and test kits, by [`crate::distinction`].
 
 mod causes;
 pub mod tables;

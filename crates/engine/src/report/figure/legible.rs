@@ -1,4 +1,4 @@
-//! Whether the words of a drawing can be read.
+//! Legibility of the words of a drawing.
 
 use super::{SMALL, Scene, SceneMark, Words, font};
 
