@@ -359,7 +359,7 @@ fn arrays() {
         let converted =
             as_file(name, bytes, |path| conversion.run(path, &folder.path().join("out.safetensors"), &mut |_, _| {}));
         // Files of integers need a format.
-        converted.map(drop).or_else(|error| if error.to_string().contains("--from") { Ok(()) } else { Err(error) })
+        converted.map(drop).or_else(|error| if error.to_string().contains("‹from›") { Ok(()) } else { Err(error) })
     });
 }
 

@@ -231,13 +231,17 @@ fn the_page_of_layers_names_every_room_and_no_other() {
 
 #[test]
 fn every_declared_table_is_among_the_tables_of_reports() {
-    let mut declared = BTreeSet::new();
+    let (mut declared, mut sources) = (BTreeSet::new(), String::new());
     for file in
         ["src", "crates/engine/src", "crates/study/src"].iter().flat_map(|folder| files(&repository(folder), ".rs"))
     {
+        if file.ends_with("tests.rs") {
+            continue;
+        }
         let text = fs::read_to_string(&file).unwrap();
         let product = text.split("#[cfg(test)]").next().unwrap();
         // The example of the macro itself is a comment.
+        sources += product;
         let rows = product.lines().filter(|line| !line.trim_start().starts_with("//"));
         let names =
             rows.filter_map(|line| line.trim().split_once(" in \"")?.0.split_once("struct ")).map(|(_, name)| name);
@@ -247,7 +251,10 @@ fn every_declared_table_is_among_the_tables_of_reports() {
     let listed = tables.split("Declaration::of::<").skip(1).map(|rest| rest.split('>').next().unwrap());
     let listed: BTreeSet<String> = listed.map(|path| path.rsplit("::").next().unwrap().to_string()).collect();
     assert!(declared.len() > 50, "{declared:?}");
-    assert_eq!(declared, listed);
+    // Rows that are a part of other rows need not be tables of their own.
+    let is_part = |name: &&String| sources.contains(&format!(": {name} => hidden()"));
+    let apart: Vec<_> = declared.symmetric_difference(&listed).filter(|name| !is_part(name)).collect();
+    assert!(apart.is_empty(), "{apart:?}");
 }
 
 #[test]

@@ -344,5 +344,5 @@ fn what_does_not_fit_is_refused_by_name() {
     let mut scaled = schedule.clone();
     (scaled.promote, scaled.scales) =
         (Some(32), Some(ScaleBlocks { a: [1, 32], b: [32, 32], multiply: ScaleUse::Fused }));
-    assert!(refused(&scaled, &fits).contains("--scale-a"), "{}", refused(&scaled, &fits));
+    assert!(refused(&scaled, &fits).contains("‹scale_a›"), "{}", refused(&scaled, &fits));
 }

@@ -357,7 +357,7 @@ fn operands_of_files_are_multiplied_and_the_product_is_written() {
     }
     let run = tcnum(&["emulate", "--a", &x, "--b", &x, "--scheme", "crt-int8-f64", "--device", "model:hopper"]);
     assert!(run.status == 2 && run.stderr.contains("B needs as many rows as A has columns"), "{}", run.stderr);
-    assert!(!run.stderr.contains("transpose"), "emulate has no such option: {}", run.stderr);
+    assert!(run.stderr.contains("--transpose-a and --transpose-b"), "{}", run.stderr);
 }
 
 /// A file of NumPy with an array of this shape.

@@ -79,7 +79,9 @@ impl<Table, Variant> Key<Table, Variant> {
         within: &[],
     };
 
-    /// Number of a table outside the limits of its setting, with the key and the limits; keys of nodes have those of rules.
+    /// Number of a table outside the limits of its setting, with the key and the limits.
+    ///
+    /// Keys of nodes have the limits of those of rules.
     pub(super) fn outside(&self, table: &Table) -> Option<String> {
         let rule = KEYS.iter().find(|key| key.name == self.name);
         let (setting, within) = rule.map_or((&self.setting, self.within), |rule| (&rule.setting, rule.within));

@@ -468,7 +468,7 @@ fn entries_of<T, V>(keys: &[Key<T, V>], table: &T) -> Vec<(String, KeyValue)> {
     keys.iter().filter_map(|key| Some((key.name.to_string(), (key.value)(table)?))).collect()
 }
 
-/// Name of a node and path within it: `node.even.alignment.bits`; `None` if the path is of the rule itself.
+/// Name of a node and path within it (`node.even.alignment.bits`); `None` for a path of the rule.
 fn of_node(path: &str) -> Option<(&str, Option<&str>)> {
     let rest = path.strip_prefix("node.")?;
     Some(rest.split_once('.').map_or((rest, None), |(name, path)| (name, Some(path))))
