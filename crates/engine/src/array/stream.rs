@@ -145,7 +145,7 @@ struct FileContents {
 impl ArrayFile {
     /// Opens the file at `path` and reads its header: `.npy`, `.safetensors` or `.gguf`.
     /// A folder of safetensors files, or an index of them (`model.safetensors.index.json`), is opened as one file.
-    /// If a safetensors or GGUF file is truncated, its incomplete arrays are not [whole](StreamedArray::whole). An `.npy` file
+    /// If a safetensors or GGUF file is truncated, its incomplete arrays are not [complete](StreamedArray::complete). An `.npy` file
     /// in Fortran order is read completely.
     ///
     /// # Errors

@@ -33,10 +33,10 @@ pub trait DerivedKind {
     fn is_own(&self, path: &Path) -> bool;
 }
 
-/// Writes `bytes` to `path`, which the user did not name, as [`write`] does.
+/// Writes `bytes` to `path`, which the user did not name, as [`write()`] does.
 ///
 /// # Errors
-/// As [`write`] and [`derivable`].
+/// As [`write()`] and [`derivable`].
 pub fn write_derived(path: &Path, kind: &dyn DerivedKind, bytes: &[u8]) -> Result<()> {
     derivable(path, kind)?;
     write(path, bytes)

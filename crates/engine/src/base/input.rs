@@ -43,7 +43,7 @@ impl Read for StandardInput {
 /// Calls `work` with each nonempty line of `input`.
 ///
 /// # Errors
-/// Errors of `work`, with the line number; unreadable input; a line longer than [`LONGEST`]; an interruption.
+/// Errors of `work`, with the line number; unreadable input; a line longer than `LONGEST`; an interruption.
 pub fn each_line(input: impl BufRead, work: impl FnMut(&str) -> Result<()>) -> Result<()> {
     each(input, "line", |byte| byte == b'\n', work)
 }
@@ -87,7 +87,7 @@ fn each(
     }
 }
 
-/// Refuses a row beyond [`MOST_ROWS`].
+/// Refuses a row beyond `MOST_ROWS`.
 ///
 /// # Errors
 /// A request error that names the limit, and with `instead` a way without one.

@@ -15,7 +15,7 @@ const GROWTH: u64 = 8;
 /// Longest time for which a command asks a slow device unrequested questions.
 pub const UNASKED: Duration = Duration::from_secs(60);
 
-/// The size of pieces of work: small at first, then as much as is done in [`PIECE`].
+/// The size of pieces of work: small at first, then as much as is done in `PIECE`.
 ///
 /// Results must not depend on it.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //!
 //! - Two models: their rules are compared key by key. A key is a reason if an input confirms it: the first rule with the second's value
 //!   of this key gives the second's result, or the reverse (best: both). Keys that no operands show are proved to be so
-//!   ([`mod@crate::power`]).
+//!   ([`crate::rule::proof`]).
 //! - Devices, and rules without a rule between them: the kinds of differences are the reasons.
 //!
 //! Every input is reduced to the fewest terms, then to the simplest values ([`crate::comparison::shrink`]).

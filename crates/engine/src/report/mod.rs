@@ -176,7 +176,7 @@ impl Report {
 }
 
 impl Report {
-    /// The report with every text reworded, such as by [`crate::spelled`].
+    /// The report with every text reworded, such as by [`crate::base::parameters::spelled`].
     #[must_use]
     pub fn reworded(mut self, reword: impl Fn(&str) -> String) -> Report {
         let titles = self.tables.iter_mut().map(|table| &mut table.title);

@@ -67,7 +67,7 @@ impl Sharing {
         }
     }
 
-    /// Rows and length of the blocks: the inverse of [`Sharing::of_blocks`].
+    /// Rows and length of the blocks: the inverse of `Sharing::of_blocks`.
     pub fn blocks(self) -> (usize, usize) {
         match self {
             Sharing::Tensor => (BlockFormat::WHOLE, BlockFormat::WHOLE),
