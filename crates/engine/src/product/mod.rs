@@ -5,8 +5,8 @@
 //! any device.
 //!
 //! ```
-//! use tcnum::{device::ModelDevice, isa, product::{Factors, Matrix, Product, Schedule}};
-//! # fn main() -> tcnum::Result<()> {
+//! use tcnum_engine::{device::ModelDevice, isa, product::{Factors, Matrix, Product, Schedule}};
+//! # fn main() -> tcnum_engine::Result<()> {
 //! let schedule = Schedule::new(isa::find("mma.m16n8k16.f32.f16.f16.f32")?)?;
 //! let half = schedule.instruction.a;
 //! let ones = Matrix::of_values(2, 40, half, &[0x3c00; 80]); // 2 x 40 times 40 x 2
