@@ -4,11 +4,12 @@
 //! the exact product; products of integers against exact integers.
 //!
 //! ```
-//! use tcnum::{device::{Device, ModelDevice}, emulate::{self, EmulateRequest, EmulationResult}, inputs::Draw, product::ProductShape, scheme::{Scheme, SchemeUnit}};
-//! # fn main() -> tcnum::Result<()> {
+//! use tcnum_engine::{device::{Device, ModelDevice}, inputs::Draw, product::ProductShape, scheme::{Scheme, SchemeUnit}};
+//! use tcnum_study::emulate::{self, EmulateRequest, EmulationResult};
+//! # fn main() -> tcnum_engine::Result<()> {
 //! let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("turing")?)];
 //! let schemes = vec![Scheme::find("half")?, Scheme::find("egemm")?];
-//! let units = schemes.iter().map(|scheme| Ok(vec![Some(SchemeUnit::of(scheme, devices[0].as_mut(), None)?)])).collect::<tcnum::Result<_>>()?;
+//! let units = schemes.iter().map(|scheme| Ok(vec![Some(SchemeUnit::of(scheme, devices[0].as_mut(), None)?)])).collect::<tcnum_engine::Result<_>>()?;
 //! let shapes = vec![ProductShape { m: 8, n: 8, k: 256 }];
 //! let request = EmulateRequest { schemes, units, shapes, draw: Some(Draw::Uniform(-1.0, 1.0)), seed: 1, within: None, rows: None, operands: None, keep: false };
 //! let mut results = Vec::new();

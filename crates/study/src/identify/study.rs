@@ -224,7 +224,8 @@ pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Na
 ///
 /// ```
 /// use std::time::Duration;
-/// use tcnum::{device, identify::{Limits, Request, Session, Study}, isa};
+/// use tcnum_engine::{device, isa};
+/// use tcnum_study::identify::{Limits, Request, Session, Study};
 ///
 /// let mut device = device::open(Some(&"model:hopper".into()), Duration::from_secs(60))?;
 /// let instruction = isa::find("mma.m16n8k8.f16.f16.f16.f16")?;
@@ -233,7 +234,7 @@ pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Na
 /// let request = Request { limits, ..Request::new(device.as_ref()) };
 /// Session::new(device.as_mut(), &request, &mut |_| ()).identify(&[instruction], &mut study)?;
 /// assert!(study.findings[0].agrees());
-/// # Ok::<(), tcnum::Error>(())
+/// # Ok::<(), tcnum_engine::Error>(())
 /// ```
 pub struct Session<'a> {
     device: &'a mut dyn Device,

@@ -1,8 +1,9 @@
 //! Recognition of a matrix product: the schedule or scheme of splitting that gives D.
 //!
 //! ```
-//! use tcnum::{device::ModelDevice, product::{Factors, Matrix, Product, Schedule}, isa, matching::{self, Recognised, Request}};
-//! # fn main() -> tcnum::Result<()> {
+//! use tcnum_engine::{device::ModelDevice, product::{Factors, Matrix, Product, Schedule}, isa};
+//! use tcnum_study::matching::{self, Recognised, Request};
+//! # fn main() -> tcnum_engine::Result<()> {
 //! let schedule = Schedule { promote: Some(128), ..Schedule::new(isa::find("wgmma.m64n8k32.f32.e4m3.e4m3")?)? };
 //! let e4m3 = schedule.instruction.a;
 //! let codes: Vec<u64> = (0..8 * 512u64).map(|at| at * 37 % 120).collect();
