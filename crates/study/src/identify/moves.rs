@@ -17,7 +17,7 @@ impl Move {
         changed(rule, &self.0)
     }
 
-    /// The key, that of the first of several nodes.
+    /// The key; of several nodes, the key of the first.
     pub(super) fn key(&self) -> &str {
         &self.0[0].key
     }
@@ -41,7 +41,7 @@ impl Move {
     }
 }
 
-/// The moves of `rule`, those of one key together; first those of nodes that are alike.
+/// The moves of `rule`, key by key. Moves of several equal nodes come first.
 pub(super) fn by_key(rule: &Rule, instruction: &Instruction) -> Vec<Vec<Move>> {
     let mut all: Vec<Vec<Change>> = Vec::new();
     let others = rule.nodes.iter().flat_map(|(name, node)| other_nodes(name, node));

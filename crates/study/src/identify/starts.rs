@@ -24,9 +24,10 @@ pub(super) struct Start {
     pub known: Option<(String, String)>,
 }
 
-/// The rules that shipped models have for instructions with the same formats, those of the instruction itself first; of those that
-/// several models have, that of the model `own`.
-pub(super) fn known(i: &Instruction, own: Option<&str>) -> Vec<Start> {
+/// The rules that shipped models have for instructions with the same formats, each once.
+///
+/// The rules of the instruction itself come first. A rule that several models have is known from the model `generation`, if it has it.
+pub(super) fn known(i: &Instruction, generation: Option<&str>) -> Vec<Start> {
     let same = |other: &&Instruction| {
         [other.a, other.b, other.c, other.d] == [i.a, i.b, i.c, i.d]
             && other.scale == i.scale
@@ -35,7 +36,7 @@ pub(super) fn known(i: &Instruction, own: Option<&str>) -> Vec<Start> {
     let mut instructions: Vec<&Instruction> = isa::all().iter().filter(same).collect();
     instructions.sort_by_key(|other| (other.name != i.name, other.k != i.k));
     let mut models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
-    models.sort_by_key(|model| Some(&model.name[..]) != own);
+    models.sort_by_key(|model| Some(&model.name[..]) != generation);
     let mut starts: Vec<Start> = Vec::new();
     for instruction in instructions {
         for model in &models {

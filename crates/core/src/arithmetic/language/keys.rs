@@ -81,7 +81,7 @@ impl<Table, Variant> Key<Table, Variant> {
 
     /// Number of a table outside the limits of its setting, with the key and the limits.
     ///
-    /// Keys of nodes have the limits of those of rules.
+    /// A key of a node has the limits of the same key of a rule.
     pub(super) fn outside(&self, table: &Table) -> Option<String> {
         let rule = KEYS.iter().find(|key| key.name == self.name);
         let (setting, within) = rule.map_or((&self.setting, self.within), |rule| (&rule.setting, rule.within));
@@ -92,8 +92,8 @@ impl<Table, Variant> Key<Table, Variant> {
         let part = |(part, setting): &(&str, Setting)| {
             outside(&format!("{}.{part}", self.name), value.part(part)?.number()?, setting.limits?)
         };
-        let whole = || outside(self.name, value.number()?, setting.limits?);
-        whole().or_else(|| within.iter().find_map(part))
+        let number = || outside(self.name, value.number()?, setting.limits?);
+        number().or_else(|| within.iter().find_map(part))
     }
 
     /// Settings of the key and of the keys within, with their paths: `group`; `alignment.bits`.

@@ -170,7 +170,7 @@ impl ErrorBound {
 /// Interval and error of a value between two operations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Enclosed {
-    /// Smallest exact value: that of the same operations without errors.
+    /// Smallest exact value: the operations give it without errors.
     pub low: f64,
     /// Largest exact value.
     pub high: f64,
