@@ -39,19 +39,19 @@ pub fn causes(
     progress: &mut dyn FnMut(Stage),
     found: &mut [InstructionDistinction],
 ) -> Result<()> {
-    let is_open = |own: &&mut InstructionDistinction| {
-        let is_known = own.sides.iter().all(|side| side.rule.is_some());
-        own.distinction.verdict == DistinctionVerdict::Differ && !is_known
+    let is_open = |compared: &&mut InstructionDistinction| {
+        let is_known = compared.sides.iter().all(|side| side.rule.is_some());
+        compared.distinction.verdict == DistinctionVerdict::Differ && !is_known
     };
-    for own in found.iter_mut().filter(is_open) {
+    for compared in found.iter_mut().filter(is_open) {
         let mut rules = Vec::new();
-        for (device, side) in pair.devices.iter_mut().zip(&own.sides) {
+        for (device, side) in pair.devices.iter_mut().zip(&compared.sides) {
             let what = format!("identifying {} on {}", side.instruction, side.device);
             progress(Stage { what: &what, done: 0, total: 0 });
             rules.extend(rule(device.as_mut(), &side.instruction, seed)?);
         }
         let Ok([x, y]) = <[SideRule; 2]>::try_from(rules) else { continue };
-        own.cause = observable([&x.rule, &y.rule], &own.distinction.shared).map(|keys| DifferenceCause {
+        compared.cause = observable([&x.rule, &y.rule], &compared.distinction.shared).map(|keys| DifferenceCause {
             reasons: keys
                 .into_iter()
                 .map(|key| DifferenceReason { keys: vec![key], kind: None, witness: None })
@@ -77,6 +77,8 @@ fn rule(device: &mut dyn Device, i: &Instruction, seed: u64) -> Result<Option<Si
     let request = Request { seed, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
     let mut all = Study::default();
     Session::new(device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut all)?;
-    let side = |own: Finding| Some(SideRule { misses: (!own.agrees()).then(|| support(&own)), rule: own.found.rule? });
+    let side = |finding: Finding| {
+        Some(SideRule { misses: (!finding.agrees()).then(|| support(&finding)), rule: finding.found.rule? })
+    };
     Ok(all.findings.pop().and_then(side))
 }

@@ -35,23 +35,23 @@ macro_rules! predicates {
 /// All predicates; among equally good ones the first is said.
 const PREDICATES: &[Predicate] = predicates! {
     "a NaN among the operands" => |f| f.has_operand(Class::Nan),
-    "an infinity times zero" => |f| f.products.iter().any(|own| own.class == Class::Nan) && !f.has_operand(Class::Nan),
-    "infinite terms of both signs" => |f| [true, false].iter().all(|sign| f.terms().any(|own| own.class == Class::Infinite && own.negative == *sign)),
+    "an infinity times zero" => |f| f.products.iter().any(|term| term.class == Class::Nan) && !f.has_operand(Class::Nan),
+    "infinite terms of both signs" => |f| [true, false].iter().all(|sign| f.terms().any(|term| term.class == Class::Infinite && term.negative == *sign)),
     "an infinity among the operands" => |f| f.has_operand(Class::Infinite),
     "a subnormal operand in A or B" => |f| f.has_factor(Class::Subnormal),
     "a subnormal c" => |f| f.c.class == Class::Subnormal,
     "a zero product whose other factor is large" => |f| {
-        let largest = f.terms().filter(|own| own.leading.is_some()).map(|own| own.nominal).max();
-        largest.is_some_and(|largest| f.products.iter().any(|own| own.half_zero && own.nominal > largest))
+        let largest = f.terms().filter(|term| term.leading.is_some()).map(|term| term.nominal).max();
+        largest.is_some_and(|largest| f.products.iter().any(|term| term.half_zero && term.nominal > largest))
     },
     "only terms below the smallest normal number of D" => |f| {
         let least = f.i.d.float().map(|float| float.emin());
-        f.exponents().next().is_some() && least.is_some_and(|least| f.exponents().all(|own| own < least))
+        f.exponents().next().is_some() && least.is_some_and(|least| f.exponents().all(|exponent| exponent < least))
     },
-    "an exact sum of zero" => |f| f.exponents().count() > 1 && f.exact().is_some_and(|own| own.class == Class::Zero),
-    "only zero terms" => |f| f.terms().all(|own| own.class == Class::Zero),
-    "a negative zero among the terms" => |f| f.terms().any(|own| own.class == Class::Zero && own.negative),
-    "a result that overflows" => |f| f.exact().is_some_and(|own| own.class == Class::Infinite) && !f.has_operand(Class::Infinite),
+    "an exact sum of zero" => |f| f.exponents().count() > 1 && f.exact().is_some_and(|sum| sum.class == Class::Zero),
+    "only zero terms" => |f| f.terms().all(|term| term.class == Class::Zero),
+    "a negative zero among the terms" => |f| f.terms().any(|term| term.class == Class::Zero && term.negative),
+    "a result that overflows" => |f| f.exact().is_some_and(|sum| sum.class == Class::Infinite) && !f.has_operand(Class::Infinite),
     "terms more than 40 bits apart" => |f| f.span() > 40,
     "terms more than 24 bits apart" => |f| f.span() > 24,
     "terms more than 12 bits apart" => |f| f.span() > 12,
@@ -75,7 +75,7 @@ const PREDICATES: &[Predicate] = predicates! {
 
 /// True if all products that are not zero have one sign.
 fn one_sign(f: &Facts) -> bool {
-    let mut signs = f.products.iter().filter(|own| own.class != Class::Zero).map(|own| own.negative);
+    let mut signs = f.products.iter().filter(|product| product.class != Class::Zero).map(|product| product.negative);
     let first = signs.next();
     signs.all(|sign| Some(sign) == first)
 }
@@ -98,7 +98,7 @@ impl Table {
     fn of(i: &Instruction, missed: &[Answer], agreeing: &[Answer]) -> Table {
         let row = |answer: &Answer| {
             let facts = Facts::of(i, answer);
-            PREDICATES.iter().map(|own| (own.holds)(&facts)).collect()
+            PREDICATES.iter().map(|predicate| (predicate.holds)(&facts)).collect()
         };
         Table { missed: missed.iter().map(row).collect(), agreeing: agreeing.iter().map(row).collect() }
     }
@@ -178,7 +178,8 @@ fn sentence(table: &Table, all: &[usize], missed: usize, noun: &str) -> String {
 
 /// The manner in which most missed outputs differ.
 fn manner(i: &Instruction, missed: &[Answer]) -> Option<String> {
-    let ways: Vec<Discrepancy> = missed.iter().map(|own| Discrepancy::between(i.d, own.device, own.model)).collect();
+    let ways: Vec<Discrepancy> =
+        missed.iter().map(|answer| Discrepancy::between(i.d, answer.device, answer.model)).collect();
     let first = *ways.iter().max_by_key(|way| ways.iter().filter(|other| other == way).count())?;
     let count = ways.iter().filter(|way| **way == first).count();
     let all = if count == ways.len() { "all of them".to_string() } else { format!("{count} of {}", ways.len()) };
@@ -208,14 +209,14 @@ mod tests {
         for (key, value) in changes {
             assert!(changed.set(key, Some(value)));
         }
-        let [own, truth] = [rule, changed].map(|rule| evaluator(&rule, &i).expect("a valid rule"));
+        let [ours, truth] = [rule, changed].map(|rule| evaluator(&rule, &i).expect("a valid rule"));
         let mut tiles = Corners::of(&i).tiles;
         tiles.extend(&Sequence::Random { seed: 3 }.tiles(&i, 0, TILES));
         let answers = (0..tiles.count * i.m * i.n).map(|at| {
             let case = tiles.case(&i, at / (i.m * i.n), at / i.n % i.m, at % i.n);
-            Answer { device: truth.dot(&case), model: own.dot(&case), case }
+            Answer { device: truth.dot(&case), model: ours.dot(&case), case }
         });
-        let (missed, agreeing): (Vec<Answer>, Vec<Answer>) = answers.partition(|own| own.device != own.model);
+        let (missed, agreeing): (Vec<Answer>, Vec<Answer>) = answers.partition(|answer| answer.device != answer.model);
         assert!(!missed.is_empty(), "{changes:?}");
         common(&i, &missed, &agreeing, "missed output")
     }
@@ -256,7 +257,7 @@ mod tests {
             let hash = case.a.iter().chain(&case.b).fold(case.c, |sum, code| sum.wrapping_mul(31).wrapping_add(*code));
             Answer { device: 0x3f80_0000 ^ (hash % 2), model: 0x3f80_0000, case }
         });
-        let (missed, agreeing): (Vec<Answer>, Vec<Answer>) = answers.partition(|own| own.device != own.model);
+        let (missed, agreeing): (Vec<Answer>, Vec<Answer>) = answers.partition(|answer| answer.device != answer.model);
         assert_eq!(common(&i, &missed, &agreeing, "missed output"), ["In all of them: 1 ulp larger on the device."]);
     }
 }

@@ -67,10 +67,10 @@ fn nans(rule: &Rule) -> Vec<Move> {
     let orders = [[A, B, C], [A, C, B], [B, A, C], [B, C, A], [C, A, B], [C, B, A]];
     let all = |(all, two): ([NanOperand; 3], [NanOperand; 2])| {
         let order = |node: &Node| if node.kind == NodeKind::Add { two.to_vec() } else { all.to_vec() };
-        let own = |(name, node): (&String, &Node)| {
+        let ordered = |(name, node): (&String, &Node)| {
             change(format!("node.{name}.nan-operands"), KeyValue::NanOperands(order(node)))
         };
-        Move(rule.nodes.iter().map(own).collect())
+        Move(rule.nodes.iter().map(ordered).collect())
     };
     orders.into_iter().flat_map(|order| [[A, B], [B, A]].map(|two| (order, two))).map(all).collect()
 }
@@ -94,15 +94,16 @@ pub(super) fn alike(rule: &Rule) -> Vec<Vec<&str>> {
 /// The moves that give a key the same value in all of these nodes: the values that it may have in the first.
 fn of_all(all: &[Vec<Change>], nodes: &[&str]) -> Vec<Vec<Move>> {
     let first = format!("node.{}.", nodes[0]);
-    let own = all.iter().filter(|changes| changes[0].key.starts_with(&first) && !changes[0].key.ends_with(".terms"));
-    own.map(|changes| {
-        let of = |change: &Change| {
-            let place = |node: &&str| format!("node.{node}.{}", &change.key[first.len()..]);
-            Move(nodes.iter().map(|node| Change { key: place(node), ..change.clone() }).collect())
-        };
-        changes.iter().map(of).collect()
-    })
-    .collect()
+    let values = all.iter().filter(|changes| changes[0].key.starts_with(&first) && !changes[0].key.ends_with(".terms"));
+    values
+        .map(|changes| {
+            let of = |change: &Change| {
+                let place = |node: &&str| format!("node.{node}.{}", &change.key[first.len()..]);
+                Move(nodes.iter().map(|node| Change { key: place(node), ..change.clone() }).collect())
+            };
+            changes.iter().map(of).collect()
+        })
+        .collect()
 }
 
 /// A change of one key.
@@ -114,17 +115,17 @@ pub(super) fn change(key: String, to: KeyValue) -> Change {
 fn other_nodes(name: &str, node: &Node) -> Vec<Change> {
     let mut all = Vec::new();
     let mut other = |kind: NodeKind, with: &dyn Fn(&mut Node)| {
-        let mut own = Node::default();
-        (own.kind, own.products, own.result) = (kind, node.products.clone(), node.result);
-        with(&mut own);
-        all.push(change(format!("node.{name}"), KeyValue::Node(Box::new(own))));
+        let mut new_node = Node::default();
+        (new_node.kind, new_node.products, new_node.result) = (kind, node.products.clone(), node.result);
+        with(&mut new_node);
+        all.push(change(format!("node.{name}"), KeyValue::Node(Box::new(new_node))));
     };
     let start = node.start.iter().filter(|start| !["+0", "product"].contains(&start.as_str()));
     let terms: Vec<Term> = node.terms.iter().cloned().chain(start.cloned().map(Term::from)).collect();
-    let with_terms = |own: &mut Node| own.terms.clone_from(&terms);
-    let aligned = |own: &mut Node| {
-        with_terms(own);
-        own.alignment = Some(Alignment::new(24, Rounding::Rz));
+    let with_terms = |new_node: &mut Node| new_node.terms.clone_from(&terms);
+    let aligned = |new_node: &mut Node| {
+        with_terms(new_node);
+        new_node.alignment = Some(Alignment::new(24, Rounding::Rz));
     };
     if node.kind != NodeKind::Sum {
         other(NodeKind::Sum, &aligned);
@@ -136,10 +137,10 @@ fn other_nodes(name: &str, node: &Node) -> Vec<Change> {
         other(NodeKind::Add, &with_terms);
     }
     let products = node.products.as_ref().and_then(Indices::indices).unwrap_or_default();
-    let reverse = |own: &mut Node| {
+    let reverse = |new_node: &mut Node| {
         let mut first = products.clone();
         first.iter_mut().take(2).rev().zip(&products).for_each(|(to, from)| *to = *from);
-        own.products = Some(first.into());
+        new_node.products = Some(first.into());
     };
     if products.len() > 1 && terms.is_empty() {
         other(node.kind, &reverse);
@@ -148,16 +149,16 @@ fn other_nodes(name: &str, node: &Node) -> Vec<Change> {
         match &terms[..] {
             [] => {
                 for start in ["+0", "product"] {
-                    let started = |own: &mut Node| own.start = Some(start.into());
+                    let started = |new_node: &mut Node| new_node.start = Some(start.into());
                     other(NodeKind::Fma, &started);
-                    other(NodeKind::Fma, &|own: &mut Node| {
-                        started(own);
-                        reverse(own);
+                    other(NodeKind::Fma, &|new_node: &mut Node| {
+                        started(new_node);
+                        reverse(new_node);
                     });
                 }
             }
             [Term { name, bits: None, drop: None }] => {
-                other(NodeKind::Fma, &|own: &mut Node| own.start = Some(name.clone()));
+                other(NodeKind::Fma, &|new_node: &mut Node| new_node.start = Some(name.clone()));
             }
             _ => {}
         }

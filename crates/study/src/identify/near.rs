@@ -85,8 +85,9 @@ impl Identification {
     /// The shipped arithmetics of the instruction itself that give every answer, by model.
     pub fn agreeing(&self) -> Vec<String> {
         let part = self.asked.part();
-        let own = |start: &Start| start.known.clone().filter(|(_, instruction)| *instruction == part.name);
-        let agrees = |start: &Start| own(start).filter(|_| self.is_given_by(&start.rule)).map(|of| called(&of, &part));
+        let known_of_part = |start: &Start| start.known.clone().filter(|(_, instruction)| *instruction == part.name);
+        let agrees =
+            |start: &Start| known_of_part(start).filter(|_| self.is_given_by(&start.rule)).map(|of| called(&of, &part));
         starts::known(&part, self.generation.as_deref()).iter().filter_map(agrees).collect()
     }
 
@@ -102,10 +103,10 @@ impl Identification {
 }
 
 /// A key in which two rules differ, with both values.
-fn difference((key, [own, other]): &(String, [Option<KeyValue>; 2])) -> String {
-    match (own, other) {
-        (Some(_), Some(_)) => format!("{key} = {} instead of {}", shown(own.as_ref()), shown(other.as_ref())),
-        (Some(_), None) => format!("with {key} = {}", shown(own.as_ref())),
+fn difference((key, [value, other]): &(String, [Option<KeyValue>; 2])) -> String {
+    match (value, other) {
+        (Some(_), Some(_)) => format!("{key} = {} instead of {}", shown(value.as_ref()), shown(other.as_ref())),
+        (Some(_), None) => format!("with {key} = {}", shown(value.as_ref())),
         (None, _) => format!("without {key}"),
     }
 }
