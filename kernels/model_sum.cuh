@@ -45,6 +45,18 @@ template <class P, class S> __device__ __noinline__ Held nan_of(const Operands& 
     return nan;
 }
 
+// A sum as a register of this many bits in two's complement holds it.
+template <int BITS, bool SATURATES> MODEL SignedWide in_register(SignedWide sum) {
+    if constexpr (BITS >= 128) {
+        return sum;
+    } else if constexpr (SATURATES) {
+        constexpr SignedWide END = (SignedWide)1 << (BITS - 1);
+        return sum < -END ? -END : sum >= END ? END - 1 : sum;
+    } else {
+        return (SignedWide)((Wide)sum << (128 - BITS)) >> (128 - BITS);
+    }
+}
+
 // An unrounded sum; with SPECIALS_ONLY its infinity or NaN, or any finite value.
 template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, const Held* addends) {
     constexpr int COUNT = P::COUNT + S::ADDENDS;
@@ -80,7 +92,8 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
         total = accumulator.sum();
     } else if (there) {
         SignedWide units = 0;
-        bool lost = false;
+        bool lost = false, frame = false;
+        if constexpr (S::COMPLEMENT && S::ADDENDS > 0) frame = addends[S::ADDENDS - 1].negative;
 #pragma unroll 1
         for (int at = 0; at < COUNT; ++at) {
             const Held t = summand<P, S>(x, addends, at);
@@ -91,8 +104,11 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
                 if (t.counts && t.units < largest - S::addend_drop(at - P::COUNT)) continue;
             }
             if (S::STICKY) lost |= loses(t, largest - bits, S::REACH);
-            units += cut_wide<S::ROUNDING>(t, largest - bits) * ((SignedWide)1 << (S::MOST_BITS - bits));
+            SignedWide kept = cut_wide<S::ROUNDING>(t, largest - bits);
+            if (S::COMPLEMENT && t.significand != 0 && t.negative != frame) kept += t.negative ? -1 : 1;
+            units += kept * ((SignedWide)1 << (S::MOST_BITS - bits));
         }
+        units = in_register<S::REGISTER_BITS, S::SATURATES>(units);
         total = finite(units, largest - S::MOST_BITS);
         if (lost && units != 0) {
             // One unit of 2^-110 stands for all dropped bits: it lies far below the last bit of any rounding.

@@ -120,3 +120,40 @@ fn a_sticky_bit_sees_only_the_dropped_bits_in_its_reach() {
         assert_eq!(of(reach, e), if e <= 27 { up } else { 1.0 }, "{e}");
     }
 }
+
+#[test]
+fn a_register_without_enough_carry_bits_wraps_or_saturates() {
+    // Terms of 1 have the exponent 0, so that the register's numbers go from -2^(1 + carry) up in steps of 2^-24.
+    let ones = |count: usize, sign: f64| vec![(sign, 1.0); count];
+    for carry in 0..=3 {
+        let half = 2f64.powi(1 + carry);
+        for saturates in [false, true] {
+            let rule =
+                format!("alignment = {{ bits = 24, rounding = \"RZ\", carry = {carry}, saturates = {saturates} }}\n");
+            for count in 1..=16 {
+                for sign in [1.0, -1.0] {
+                    let sum = sign * count as f64;
+                    let held = match saturates {
+                        true => sum.clamp(-half, half - 2f64.powi(-24)),
+                        false => (sum + half).rem_euclid(2.0 * half) - half,
+                    };
+                    assert_eq!(d(BF16, &rule, &ones(count, sign), 0.0), f64::from(held as f32), "{rule}{sum}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn terms_against_the_sign_of_c_are_one_unit_larger_where_bits_are_flipped() {
+    // The largest exponent is 5, so that a unit is 2^-19. GMNGeoffrey measured the first sum on gfx1151 (ROCm/rocm-systems, issue 12056).
+    let rule = "alignment = { bits = 24, rounding = \"RZ\", complement = true }\n";
+    let unit = 2f64.powi(-19);
+    let of = |pairs: &[(f64, f64)], c: f64| d(BF16, rule, pairs, c);
+    assert_eq!(of(&[(32.0, 1.0), (24.0, 1.0)], -1.0), 55.0 + 2.0 * unit);
+    assert_eq!(of(&[(32.0, 1.0), (24.0, 1.0)], 1.0), 57.0);
+    assert_eq!(of(&[(-32.0, 1.0), (2.0, 1.0)], 2.0), f64::from((-28.0 - unit) as f32));
+    // Zeros are no terms, and a zero c has a sign.
+    assert_eq!(of(&[(-0.0, 1.0), (32.0, 1.0)], 1.0), 33.0);
+    assert_eq!(of(&[(-32.0, 1.0)], 0.0), f64::from((-32.0 - unit) as f32));
+}

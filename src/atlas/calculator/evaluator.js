@@ -360,6 +360,8 @@
       }
       const exponents = terms.map((term) => term.held.counts).filter((exponent) => exponent !== null);
       const largest = exponents.length ? Math.max(...exponents, alignment?.floor ?? -Infinity) : null;
+      const last = step.addends.length ? terms[terms.length - 1].held.value : null;
+      const frame = last?.negative ?? false;
       let lost = false;
       const parts = terms.map((term) => {
         const { value } = term.held;
@@ -369,10 +371,18 @@
         }
         const kept = aligned(term, largest, alignment);
         lost ||= alignment.sticky && !kept.dropped && loses(value, kept.value.exponent, alignment.reach);
-        line(term, kept.value);
-        return kept.value;
+        const flips = alignment.complement && !kept.dropped && !isZero(value) && value.negative !== frame;
+        const part = flips ? total([kept.value, finite(value.negative, 1n, kept.quantum)]) : kept.value;
+        line(term, part);
+        return part;
       });
       let exact = total(parts);
+      if (alignment?.carry !== undefined && largest !== null) {
+        const bits = Math.max(alignment.bits, ...step.addends.map((addend) => addend.bits ?? alignment.bits));
+        const held = inRegister(exact, largest - bits, largest + 1 + alignment.carry, alignment.saturates);
+        if (!isZero(minus(held, exact))) this.observe?.({ group, name: "sum beyond the register", value: exact, exponent: null });
+        exact = held;
+      }
       const leading = leadingExponent(exact);
       if (alignment?.sticky && lost && leading !== null) {
         const below = { RD: false, RU: true }[alignment.rounding] ?? exact.negative;
@@ -386,12 +396,24 @@
     }
   }
 
+  /**
+   * A multiple of 2^quantum in a register whose numbers go from -2^top to 2^top - 2^quantum: modulo their count, or the nearest.
+   */
+  function inRegister(sum, quantum, top, saturates) {
+    const lowest = finite(true, 1n, top);
+    const turns = toQuantum(minus(sum, lowest), top + 1, "RD");
+    if (isZero(turns)) return sum;
+    if (!saturates) return minus(sum, turns);
+    return sum.negative ? lowest : minus(finite(false, 1n, top), finite(false, 1n, quantum));
+  }
+
   /** Part of a term that an alignment to the exponent `largest` keeps. */
   function aligned({ held, bits, drop }, largest, alignment) {
     if (drop !== undefined && held.counts !== null && held.counts < largest - drop) {
       return { value: finite(false, 0n, 0), dropped: true };
     }
-    return { value: toQuantum(held.value, largest - (bits ?? alignment.bits), alignment.rounding), dropped: false };
+    const quantum = largest - (bits ?? alignment.bits);
+    return { value: toQuantum(held.value, quantum, alignment.rounding), quantum, dropped: false };
   }
 
   /** True if bits of a value below the quantum set the sticky bit: all of them, or the first `reach`. */

@@ -291,8 +291,12 @@ fn alignment() -> impl Strategy<Value = String> {
         option::of(1..=20i32).prop_map(|reach| reach.map_or_else(String::new, |reach| format!(", reach = {reach}")));
     let sticky = option::weighted(0.2, reach.prop_map(|reach| format!(", sticky = true{reach}")));
     let sticky = sticky.prop_map(Option::unwrap_or_default);
-    (bits(), rounding(), floor(), sticky).prop_map(|(bits, rounding, floor, sticky)| {
-        format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor}{sticky} }}")
+    let end =
+        (0..=8i32, any::<bool>()).prop_map(|(carry, saturates)| format!(", carry = {carry}, saturates = {saturates}"));
+    let complement = Just(", complement = true".to_string());
+    let end = option::weighted(0.2, prop_oneof![3 => end, 1 => complement]).prop_map(Option::unwrap_or_default);
+    (bits(), rounding(), floor(), sticky, end).prop_map(|(bits, rounding, floor, sticky, end)| {
+        format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor}{sticky}{end} }}")
     })
 }
 

@@ -99,7 +99,12 @@ impl Draw {
             true => ", sticky = true".into(),
             false => String::new(),
         };
-        format!("alignment = {{ bits = {}, rounding = \"{}\"{floor}{sticky} }}", self.bits(), self.rounding())
+        let end = match self.chance(8) {
+            true if self.chance(3) => ", complement = true".into(),
+            true => format!(", carry = {}, saturates = {}", self.below(6), self.chance(2)),
+            false => String::new(),
+        };
+        format!("alignment = {{ bits = {}, rounding = \"{}\"{floor}{sticky}{end} }}", self.bits(), self.rounding())
     }
 
     fn nans(&mut self) -> String {

@@ -5,8 +5,8 @@
 
 use crate::{
     arithmetic::{
-        Destination, ElementaryOperation, Factors, OperationStep, Program, ResultTininess, Scaling, Source, Subnormals,
-        Sum, ZeroSign,
+        Alignment, Destination, ElementaryOperation, Factors, OperationStep, Program, ResultTininess, Scaling, Source,
+        Subnormals, Sum, ZeroSign,
     },
     format::{Format, Overflow, Rounding},
     softfloat::ResultTarget,
@@ -98,6 +98,16 @@ impl Numbers {
                 quantum: self.quantum.saturating_sub(BEHIND),
                 bits: self.bits.saturating_add(BEHIND),
                 bound,
+                ..self
+            };
+        }
+        if alignment.complement || alignment.carry.is_some() && alignment.saturates {
+            // The largest number of the register is odd in units of the last kept bit, and a flipped term can be.
+            let below = sum.addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max);
+            return Numbers {
+                quantum: self.quantum.saturating_sub(below),
+                bits: self.bits.saturating_add(below),
+                bound: self.bound.max(alignment.floor.unwrap_or(i32::MIN)).saturating_add(1 + log2(terms.len())),
                 ..self
             };
         }
@@ -203,6 +213,7 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
     let product = Numbers::product(Numbers::of(program.instruction.a)?, Numbers::of(program.instruction.b)?);
     let of = |source: Source| numbers(program, values, source);
     let mut operation = program.steps[number].operation.clone();
+    let mut alignment = None;
     let exact = match &operation {
         ElementaryOperation::Multiply(multiply) => product.or_infinite(multiply.limit.is_some()),
         ElementaryOperation::Sum(sum) => {
@@ -210,6 +221,7 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
                 sum.products.iter().filter_map(|step| Some(vec![values[*step]; program.products(*step)?.len()]));
             let mut terms: Vec<Numbers> = lists.flatten().collect();
             terms.extend(sum.addends.iter().map(|addend| of(addend.source)).collect::<Option<Vec<_>>>()?);
+            alignment = sum.alignment.map(|alignment| in_register(alignment, &terms));
             Numbers::sum(&terms).aligned(sum, &terms)
         }
         ElementaryOperation::Round { value, .. } => of(*value)?,
@@ -230,7 +242,11 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
         ElementaryOperation::Round { to, .. }
         | ElementaryOperation::Add { to, .. }
         | ElementaryOperation::Fma { to, .. } => Some(to),
-        ElementaryOperation::Sum(_) | ElementaryOperation::Integer(_) => None,
+        ElementaryOperation::Sum(sum) => {
+            sum.alignment = alignment;
+            None
+        }
+        ElementaryOperation::Integer(_) => None,
     };
     let value = match to {
         Some(to) => {
@@ -270,6 +286,18 @@ fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Opti
     let sum = addends.is_some_and(|bits| bits <= narrow) && wide > 2 * narrow;
     let innocuous = exact.bits <= wide || wide == narrow || sum;
     (innocuous && exact.quantum >= quantum(d.format)?).then_some(ResultTarget { overflow: Overflow::Standard, ..d })
+}
+
+/// The alignment of a sum, without the end of a register that holds every sum of these terms.
+///
+/// Significands of terms are below 4 in units of the largest exponent, and can be rounded to 4.
+fn in_register(alignment: Alignment, terms: &[Numbers]) -> Alignment {
+    let exponents = 2 + log2(terms.len()) + i32::from(alignment.rounding != Rounding::Rz);
+    let plain = terms.iter().all(|term| !term.sum) && !alignment.complement;
+    match alignment.carry {
+        Some(carry) if plain && carry + 1 >= exponents => Alignment { carry: None, saturates: false, ..alignment },
+        _ => alignment,
+    }
 }
 
 fn emin(format: &Format) -> Option<i32> {
@@ -355,7 +383,9 @@ fn keeps_all(program: &Program, values: &[Numbers], operation: &ElementaryOperat
     let ElementaryOperation::Sum(sum) = operation else { return true };
     let Some(alignment) = sum.alignment else { return true };
     let lowest = largest.max(alignment.floor.unwrap_or(largest)) - alignment.bits;
-    let plain = sum.addends.iter().all(|addend| addend.bits.is_none() && addend.drop.is_none());
+    let plain = alignment.carry.is_none()
+        && !alignment.complement
+        && sum.addends.iter().all(|addend| addend.bits.is_none() && addend.drop.is_none());
     let products = sum.products.iter().map(|step| values.get(*step).copied());
     let addends = sum.addends.iter().map(|addend| numbers(program, values, addend.source));
     plain && products.chain(addends).all(|term| term.is_some_and(|term| term.quantum >= lowest))

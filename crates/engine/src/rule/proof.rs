@@ -95,12 +95,12 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
     Some([products, c])
 }
 
-/// A floor acts only if the exponent of every term is below it.
+/// A floor acts only, in a register without an end, if the exponent of every term is below it.
 /// It has no effect if such terms are multiples of the last kept bit.
 fn floor(pair: &RulePair) -> Option<String> {
     let [products, c] = terms(pair.rules[0], pair.instruction)?;
     let harmless = |rule: &Rule| {
-        let alignment = rule.alignment?;
+        let alignment = rule.alignment.filter(|alignment| alignment.carry.is_none() && !alignment.complement)?;
         let Some(floor) = alignment.floor else { return Some(true) };
         let kept = |terms: &TermRange| terms.smallest >= floor || terms.quantum >= floor - alignment.bits;
         Some(kept(&products) && kept(&c))
@@ -156,7 +156,7 @@ fn never_overflows(rule: &Rule, i: &Instruction) -> Option<i32> {
         && rule.product.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()
-        && rule.alignment.is_none_or(|own| own.rounding == Rounding::Rz && !own.sticky);
+        && rule.alignment.is_none_or(|own| own.rounding == Rounding::Rz && !own.sticky && !own.complement);
     if !plain {
         return None;
     }

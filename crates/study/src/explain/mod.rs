@@ -58,6 +58,9 @@ pub fn answer(d: &Format, by: &[(&str, u64)], steps: &[StepRow]) -> String {
             [one] => vec![format!("alignment drops {one}")],
             [one, ..] => vec![format!("alignment drops {one}, and parts of {} other terms", cut.len() - 1)],
         };
+        let beyond = steps.windows(2).find(|two| two[0].step == "sum beyond the register");
+        let values = beyond.and_then(|two| two[0].value.as_ref().zip(two[1].value.as_ref()));
+        why.extend(values.map(|(sum, held)| format!("the register is too short for {sum}, and holds {held}")));
         // The sum before it becomes a code.
         let rounded = steps.windows(2).find(|two| {
             let becomes = two[0].code.is_none() && two[1].code.is_some() && two[0].step == "aligned sum";

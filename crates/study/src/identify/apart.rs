@@ -1,5 +1,7 @@
-//! Steps that align twice: products by remainder apart (lanes), or the sum of the products with what is added late. Each alignment shows
-//! through the other, so that both are looked for together, one thing after the other, from where the one or the other hides nothing.
+//! Steps that align twice: products in lanes, or a term that is added late to the sum of the products.
+//!
+//! Products whose places have the same remainder share a lane. The effects of one alignment show only through the other one, so both are
+//! searched together: the search begins where neither loses bits that D shows, and changes one setting after the other.
 
 use super::{
     few_terms::ShownCase,
@@ -8,24 +10,29 @@ use super::{
 };
 use crate::{arithmetic::Alignment, format::Rounding, isa::Case, order::Leaf};
 
-/// The most lanes.
+/// Largest number of lanes that is tried.
 pub(super) const MOST_LANES: usize = 5;
-/// The fewest cases that say something of lanes, and the part of cases of which a step may fail one where it is worth looking on.
+/// Fewest cases with products of a single lane by which lanes are fitted.
 const FEWEST: usize = 16;
+/// A first fit that fails more than one case in this many is given up.
 const MISFIT: usize = 8;
-/// Bits of an alignment that hides nothing of what D shows: where D has at most 24, no more than the fast evaluator has room for.
+/// Bits of an alignment that loses nothing that D shows, if D has at most 24 bits.
+/// The fast evaluator has no room for more.
 const WIDE: i32 = 48;
+/// Bits of such an alignment if D has more than 24 bits.
 const WIDEST: i32 = 60;
-/// Products and operations after which no more lanes are looked for.
+/// Cost above which no further number of lanes is tried, in products and operations.
 const MOST: u64 = 12_000_000;
-/// How often all is gone through.
+/// Largest number of passes over all settings of a step.
 const ROUNDS: usize = 4;
 
-/// One thing that a step may do otherwise.
+/// The other values of one setting of a step.
 type Knob<'a> = &'a dyn Fn(&Own) -> Vec<Own>;
 
 impl Fit<'_> {
-    /// What a step does that aligns what is not a product after the products, or products by remainder apart.
+    /// Fits a step with lanes, or with a term that is added after the products.
+    ///
+    /// The best fit is kept in `all`. Steps with more than one term that is not a product are left alone.
     pub(super) fn apart(&self, cases: &[ShownCase], all: &mut Fitted) {
         let step = self.step();
         let products: Vec<usize> = step.parts.iter().filter_map(Part::product).collect();
@@ -75,17 +82,17 @@ impl Fit<'_> {
         }
     }
 
-    /// An alignment that hides nothing.
+    /// An alignment that loses nothing that D shows.
     fn wide(&self) -> Alignment {
         let wide = self.part.d.float().is_some_and(|float| float.precision() > 24);
         Alignment::new(if wide { WIDEST } else { WIDE }, Rounding::Rne)
     }
 
-    /// The same step where what is not a product is added late.
+    /// Fits the step with its other term added late, after the sum of the products.
     fn added_late(&self, own: Own, alone: &[ShownCase], cases: &[ShownCase], all: &mut Fitted) {
         let Alignment { bits, rounding, .. } = self.wide();
         let late = Late { sum: bits, other: bits, rounding, drop: None, floor: None };
-        // The exponent of a sum that is normalised may be smaller.
+        // With normalised products the exponent of their sum may be smaller.
         for products in [own.products, Products::Normalised] {
             let from = Own { late: Some(late), products, ..own };
             let found = self.best_of_both(from, [&inner, &sums], [alone, alone], all);
@@ -99,7 +106,8 @@ impl Fit<'_> {
         }
     }
 
-    /// The best of what two alignments may be, from where the one hides nothing or the other does not: by cases for the start, then by all.
+    /// Finds the best values of two settings that hide each other, and tries both orders of changing them.
+    /// The cases in `few` give a start, which all `cases` then improve.
     fn best_of_both(
         &self,
         from: Own,
@@ -126,8 +134,8 @@ impl Fit<'_> {
         best
     }
 
-    /// One thing after the other is changed for the better, as long as that helps; `best` is what that ends with, if it fails fewer
-    /// cases.
+    /// Changes one setting after the other for the better, as long as that helps.
+    /// The outcome goes to `best` if it fails fewer cases.
     fn descended(&self, from: Own, knobs: &[Knob], cases: &[ShownCase], best: &mut Fitted) {
         let (misses, work) = self.fails(from, cases, cases.len());
         let mut now = Fitted { own: from, misses, work };
@@ -167,13 +175,13 @@ fn outer(own: &Own) -> Vec<Own> {
     cuts().map(|cut| Own { lanes: Some((period, cut)), ..*own }).collect()
 }
 
-/// Other widths and roundings of a sum to which something is added late.
+/// Other widths and roundings of the sum to which a term is added late.
 fn sums(own: &Own) -> Vec<Own> {
     let Some(late) = own.late else { return Vec::new() };
     cuts().map(|cut| Own { late: Some(Late { sum: cut.bits, rounding: cut.rounding, ..late }), ..*own }).collect()
 }
 
-/// Other widths of what is added late, also with the other roundings.
+/// Other widths of the late term, each with every rounding.
 fn others_of(own: &Own) -> Vec<Own> {
     let Some(late) = own.late else { return Vec::new() };
     BITS.flat_map(|other| ROUNDINGS.map(|rounding| Late { other, rounding, ..late }))
@@ -181,19 +189,19 @@ fn others_of(own: &Own) -> Vec<Own> {
         .collect()
 }
 
-/// Other exponents below which what is added late is left out, also with the other roundings: what rounds down shows in small terms,
-/// but for those that are left out.
+/// Other distances at which the late term is dropped, each with every rounding.
+/// Rounding down shows in small terms, unless they are dropped, so the two settings change together.
 fn drops(own: &Own) -> Vec<Own> {
     let Some(late) = own.late else { return Vec::new() };
     dropped_otherwise(late).map(|late| Own { late: Some(late), ..*own }).collect()
 }
 
-/// The same with other exponents below which it is left out, and other roundings.
+/// Late terms like this one, with other distances at which they are dropped and other roundings.
 pub(super) fn dropped_otherwise(late: Late) -> impl Iterator<Item = Late> {
     dropped().flat_map(move |drop| ROUNDINGS.map(|rounding| Late { drop, rounding, ..late }))
 }
 
-/// How far below the largest exponent a term may be left out; and not at all.
+/// Distances below the largest exponent beyond which a term is dropped; `None` for no limit.
 fn dropped() -> impl Iterator<Item = Option<i32>> {
     std::iter::once(None).chain((-5..=60).map(Some))
 }

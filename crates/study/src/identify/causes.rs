@@ -15,11 +15,13 @@ use crate::{
     rule::Changed,
 };
 
-/// Most tiles of a search, and the longest time of its answers.
+/// Largest number of tiles of a search.
 const SEARCHED: u64 = 4_000;
+/// Longest time that the answers to a search may take.
 const SEARCH_TIME: Duration = Duration::from_secs(20);
-/// Held-out cases, and the longest time of their run.
+/// Number of held-out cases.
 const HELD_OUT: u64 = 100_000;
+/// Longest time of the held-out run.
 const HELD_OUT_TIME: Duration = Duration::from_secs(20);
 
 /// The rule of a side.
@@ -29,7 +31,9 @@ struct SideRule {
     misses: Option<String>,
 }
 
-/// Looks for the cause of each difference with a side whose rule is not known: identifies the rules of both sides.
+/// Finds the cause of each difference with a side whose rule is not known.
+///
+/// The rules of both sides are identified and compared.
 ///
 /// # Errors
 /// A device that fails, or is not a function of its operands; an interruption. The causes until then are in `found`.

@@ -1,4 +1,4 @@
-//! Properties that missed outputs have in common, and agreeing ones have not.
+//! Properties that missed outputs have in common, and that agreeing outputs lack.
 
 use super::facts::Facts;
 use crate::{
@@ -8,21 +8,22 @@ use crate::{
     report::{counted, grouped},
 };
 
-/// Part of the missed outputs that a property has to hold for, if it is said of all.
+/// Part of the missed outputs for which a property must hold to be said of all of them (0 to 1).
 const MOST: f64 = 0.95;
-/// Part of the missed outputs from which on a property is said of some.
+/// Part of the missed outputs for which a property must hold to be said of some of them (0 to 1).
 const SOME: f64 = 0.25;
-/// Largest ratio of the rate among agreeing outputs to the rate among missed ones: of a property of all, and of some.
+/// Largest ratio of the rate among agreeing outputs to the rate among missed ones, if said of all.
 const SEPARATING: f64 = 0.5;
+/// Largest such ratio of a property that is said of some.
 const SEPARATING_SOME: f64 = 0.15;
-/// Rate among agreeing outputs from which on a second property is looked for.
+/// Rate among agreeing outputs above which a second property is added (0 to 1).
 const UNCLEAR: f64 = 0.1;
 /// Largest number of sentences, and of properties in one.
 const LONGEST: usize = 2;
 
 /// A property of a case and its answers.
 struct Predicate {
-    /// What an output has: `a subnormal c`.
+    /// The property of an output in words: `a subnormal c`.
     words: &'static str,
     holds: fn(&Facts) -> bool,
 }
@@ -111,7 +112,8 @@ impl Table {
         })
     }
 
-    /// The predicate that separates best, besides `with`, among those that hold for `least` of the missed outputs.
+    /// The predicate that, together with the ones in `with`, best separates missed from agreeing outputs.
+    /// The predicates hold together for at least the part `least` of the missed outputs.
     fn best(&self, with: &[usize], least: f64) -> Option<usize> {
         let ratio = if least < MOST { SEPARATING_SOME } else { SEPARATING };
         let base = if with.is_empty() { 1.0 } else { self.rates(with)[1] };
@@ -123,7 +125,8 @@ impl Table {
         found.min_by(|x, y| f64::total_cmp(&x.0, &y.0)).map(|(_, at)| at)
     }
 
-    /// The predicates that hold together for `least` of the missed outputs and for few of the agreeing ones.
+    /// Up to [`LONGEST`] predicates that together separate missed from agreeing outputs.
+    /// They hold together for at least the part `least` of the missed outputs.
     fn together(&self, least: f64) -> Vec<usize> {
         let mut all: Vec<usize> = self.best(&[], least).into_iter().collect();
         while !all.is_empty() && all.len() < LONGEST && self.rates(&all)[1] > UNCLEAR {
@@ -136,7 +139,8 @@ impl Table {
     }
 }
 
-/// Sentences on what missed outputs have in common; `agreeing` is a sample of the others. `noun` is a missed output in words.
+/// Describes in sentences the properties that missed outputs have in common.
+/// `agreeing` is a sample of the other outputs; `noun` names a missed output in words.
 pub(super) fn common(i: &Instruction, missed: &[Answer], agreeing: &[Answer], noun: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut table = Table::of(i, missed, agreeing);
@@ -198,10 +202,10 @@ mod tests {
     };
 
     const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
-    /// Random tiles that are looked at.
+    /// Random tiles that are compared.
     const TILES: usize = 400;
 
-    /// What the outputs have in common on which a model with other values of keys differs from the model.
+    /// Describes the outputs on which a model differs from the same model with other values of keys.
     fn said(model: &str, changes: &[(&str, KeyValue)]) -> Vec<String> {
         let i = Instruction { m: 4, ..isa::find(BF16).unwrap() };
         let rule = Changed::of(&Model::load(model).unwrap(), &i).unwrap().rule;

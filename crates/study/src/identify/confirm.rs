@@ -1,4 +1,4 @@
-//! What was found, held against the device on cases that took no part in finding it.
+//! The held-out run: a found rule against the device, on cases that took no part in finding the rule.
 
 use std::time::{Duration, Instant};
 
@@ -16,45 +16,46 @@ use crate::{
     inputs::Sequence,
 };
 
-/// Differing outputs with which a run is not made longer.
+/// Number of differing outputs from which on a run is not extended.
 const ENOUGH: u64 = 10;
-/// Dot-product-adds of a run at first.
+/// Dot-product-adds of a run before it is first extended.
 const FIRST: u64 = 1 << 16;
-/// Outputs that the rule misses which are asked again.
+/// Largest number of missed outputs of the search that are asked again.
 const ASKED_AGAIN: usize = 64;
-/// Causes of misses that are shown.
+/// Largest number of causes of misses that are shown.
 const SHOWN: usize = 3;
-/// Tiles that are asked again where something differs.
+/// Tiles that are asked again if something differs.
 const REPEATED: usize = 16;
-/// The part of the tiles of a bounded run that is kept for finding out what differs.
+/// One tile in this many of a bounded run is kept for explaining differences.
 pub(super) const KEPT: u64 = 4;
 
-/// What is compared with what was found.
+/// The operands and the limits of a held-out run.
 #[derive(Debug, Clone, Copy)]
 pub struct HeldOut {
     /// The seed of the operands.
     pub seed: u64,
-    /// Dot-product-adds.
+    /// Number of dot-product-adds.
     pub cases: u64,
-    /// Tiles that the device may execute; `None`: as many as it takes.
+    /// Tiles that the device may execute; `None`: no limit.
     pub budget: Option<u64>,
-    /// How long the run may take; `None`: as long as it takes.
+    /// Longest time of the run; `None`: no limit.
     pub time: Option<Duration>,
 }
 
-/// What came of the held-out run.
+/// The outcome of a held-out run.
 #[derive(Debug, Clone)]
 pub struct Confirmation {
-    /// The run, with what differs.
+    /// The run, with the outputs that differ.
     pub part: Part,
     /// The causes for which the rule misses asked outputs.
     pub missed: Vec<Difference>,
-    /// What ended it before its end: a signal; the device failed, or is not a function of its operands.
+    /// The reason for an early end: a signal, a failed device, or one that is no function of its operands.
     pub stopped: Option<Error>,
 }
 
-/// Compares dot-product-adds of the device with the rule that was found, twice as many again and again until some differ, and reduces
-/// what differs: what the rule missed of the asked outputs, too.
+/// Compares dot-product-adds of the device with the rule that was found, and reduces the differences.
+///
+/// The run is doubled until enough outputs differ or all cases are compared. Asked outputs that the rule missed are reduced too.
 ///
 /// # Errors
 /// The device fails, or is not a function of its operands, before the run; nothing was found, or no tile may be executed.
@@ -137,7 +138,7 @@ impl Purse {
     }
 }
 
-/// Reduces what differs, and makes sure that the device gives it again.
+/// Reduces the cases that differ, and checks that the device gives their answers again.
 ///
 /// # Errors
 /// The device fails, or is not a function of its operands.
@@ -154,7 +155,7 @@ fn explain(
     if wanted == 0 {
         return Ok(());
     }
-    // A reduction takes the tile as it was found, two in the end, and in between each case twice at most. Half of what is left is kept.
+    // A reduction executes the tile as found, each case at most twice, and two tiles at the end. Half of the remaining tiles is kept.
     let share = purse.rest() / 2 / wanted;
     let cases = (share.saturating_sub(3) / 2).min(reduction::BUDGET as u64) as usize;
     if cases > 0 {
@@ -173,7 +174,7 @@ fn explain(
             }
         }
     }
-    // What was asked long ago, again.
+    // The device may answer differently by now, so tiles of the search are asked again.
     let mut batches = Batches::default();
     let mut bench = Bench::of(device, &mut batches, i).within(purse.rest(), Duration::MAX);
     bench.recall(&found.asked.inputs, &found.asked.d)?;
@@ -181,19 +182,21 @@ fn explain(
     bench.failure().cloned().map_or(Ok(()), Err)
 }
 
-/// The error for a device that failed in the held-out run: where it was because tiles were not answered alike, with an element that
-/// shows it, if one is found among the first.
+/// The error for a device that failed in the held-out run.
+///
+/// If the device gave two answers to equal operands, the error names an element that shows it, provided that one is found among the first
+/// tiles that were not compared.
 fn unrepeated(device: &mut dyn Device, part: &Part, purse: Purse, error: Error) -> Error {
     let Ok(i) = part.run.instruction() else { return error };
     let tiles = part.run.sequence().tiles(&i, part.state.next, REPEATED * 4);
     let mut batches = Batches::default();
     let mut bench = Bench::of(device, &mut batches, &i).whole().within(purse.rest(), Duration::MAX);
-    // A device that fails again has said why.
+    // A second failure says nothing new; only two answers to equal operands replace the error.
     let _ = bench.ask(&tiles).and_then(|_| bench.repeat(tiles.count));
     bench.refusal().err().unwrap_or(error)
 }
 
-/// Makes sure that an output that differs does so again, and does so without the rest of its tile.
+/// Checks that an output that differs does so again, also without the rest of its tile.
 ///
 /// # Errors
 /// The device is not a function of its operands.
@@ -238,7 +241,7 @@ fn all_missed(found: &Identification, model: &Model) -> Result<Vec<Place>> {
     Ok(missed.map(|at| (at / (part.m * part.n), at / part.n % part.m, at % part.n)).collect())
 }
 
-/// The causes for which the rule misses outputs, as they were asked.
+/// The causes for which the rule misses outputs, with their cases as asked.
 fn causes(found: &Identification, model: &Model, missed: &[Place]) -> Result<Vec<Difference>> {
     let part = found.asked.part();
     let evaluator = model.evaluator(&part)?;
@@ -260,7 +263,7 @@ impl Identification {
         Model::parse(&self.text(), "identified.toml").ok()
     }
 
-    /// The causes for which the rule misses asked outputs, as they were asked.
+    /// The causes for which the rule misses asked outputs, with their cases as asked.
     ///
     /// # Errors
     /// The rule does not hold for the instruction.

@@ -1,5 +1,7 @@
-//! Tiles that decide what one step of a sum does: only terms that meet there are not zero, but for one that may cancel the largest
-//! of them further on, so that the rounding of the steps behind does not hide what is left.
+//! Tiles that decide what one step of a sum does.
+//!
+//! All terms are zero, except terms that meet in the step. One more term may cancel the largest of them in a later step, so that the
+//! rounding of the later steps does not hide the remaining bits.
 
 use std::collections::BTreeMap;
 
@@ -11,48 +13,50 @@ use crate::{
     isa::{Case, Instruction, Tiles},
 };
 
-/// The exponent of the largest terms, where the formats have it.
+/// Exponent of the largest terms, if the formats reach it.
 const TOP: i32 = 20;
-/// How far below the largest term others may be, where D has at most 24 bits, and where it has more: most often about as far as the bits
-/// of D, where the last ones that are kept show.
+/// Distances of terms below the largest one, in exponents, if D has at most 24 bits.
+/// Most are about the number of bits of D, where the last kept bits show.
 const GAPS: [i32; 16] = [3, 8, 11, 13, 18, 22, 23, 24, 25, 26, 27, 31, 32, 38, 42, 48];
+/// Distances of terms below the largest one, in exponents, if D has more than 24 bits.
 const WIDE_GAPS: [i32; 11] = [3, 12, 24, 30, 36, 42, 50, 52, 54, 56, 60];
-/// The bits of terms that every step hands on as they are.
+/// Bits of short terms, which every step passes on unchanged.
 const SHORT: u32 = 3;
-/// The terms of a tile at most, but for the one that cancels.
+/// Largest number of terms of a tile, without the term that cancels.
 const MOST_TERMS: u64 = 4;
 
-/// What a tile shows.
+/// The part of a step's arithmetic that a tile shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// The alignment and the rounding: terms of few bits, from several parts.
+    /// The alignment and the rounding, by terms of few bits from several parts.
     Sum,
-    /// What becomes of the products that the step adds itself: all their bits count.
+    /// The treatment of the products that the step adds itself, by products with all their bits.
     Products,
 }
 
-/// Exponents at which terms are tried alone, and how far apart they are.
+/// Exponents at which each term is tried alone.
 const TRIED: std::ops::RangeInclusive<i32> = -48..=20;
+/// Distance of the exponents that are tried.
 const STRIDE: usize = 4;
 
-/// Draws tiles.
+/// The source of tiles that show steps.
 pub(super) struct Directed {
     i: Instruction,
     draw: Draw,
-    /// The exponents with which each term comes out as itself where all others are zero.
+    /// Smallest and largest exponent with which each term comes out unchanged if all others are zero.
     ranges: BTreeMap<Leaf, (i32, i32)>,
 }
 
 impl Directed {
-    /// Tiles of this instruction.
+    /// The source of tiles of this instruction.
     pub(super) fn new(i: &Instruction, seed: u64) -> Directed {
         Directed { i: i.clone(), draw: Draw::new(seed), ranges: BTreeMap::new() }
     }
 
-    /// Finds out with which exponents each term comes out as itself: `ask` gives the codes of D of cases.
+    /// Finds the exponents with which each term comes out unchanged; `ask` returns the codes of D of cases.
     ///
     /// # Errors
-    /// Those of `ask`.
+    /// The errors of `ask`.
     pub(super) fn find_ranges(&mut self, ask: &mut Ask) -> Result<()> {
         let mut bench = TermBench::new(&self.i, ask);
         let mut tried = Vec::new();
@@ -66,7 +70,7 @@ impl Directed {
             if answer.is_none_or(|answer| answer.code != itself) {
                 continue;
             }
-            // From the largest one down, as long as all come out.
+            // Exponents descend, so a range grows down until the term is lost.
             let range = self.ranges.entry(leaf).or_insert((exponent, exponent));
             if range.0 == exponent + STRIDE as i32 {
                 range.0 = exponent;
@@ -75,19 +79,19 @@ impl Directed {
         Ok(())
     }
 
-    /// The exponents that a term may have.
+    /// Smallest and largest exponent that a term may have.
     fn range(&self, leaf: Leaf) -> (i32, i32) {
         self.ranges.get(&leaf).copied().unwrap_or((*TRIED.start(), TOP))
     }
 
-    /// A tile for a step; `None` where it has nothing to show. `all` are the terms of the whole sum.
+    /// A tile for a step; `None` if it has nothing to show. `all` are the terms of the whole sum.
     pub(super) fn tile(&mut self, step: &Step, all: &[Leaf], shown: Shown) -> Option<Tiles> {
         let leaves = match shown {
             Shown::Sum => self.some(step),
             Shown::Products => self.products(step),
         };
         let first = *leaves.first()?;
-        // What cancels the first term: one that meets none of them before this step.
+        // The term that cancels the first one must not meet any of these terms before this step.
         let part = |leaf: &Leaf| step.leaves.iter().position(|part| part.contains(leaf));
         let taken: Vec<Option<usize>> = leaves.iter().map(part).collect();
         let free = |leaf: &Leaf| part(leaf).is_none_or(|part| !taken.contains(&Some(part)));
@@ -102,7 +106,7 @@ impl Directed {
         Some(self.drawn(&leaves, first, cancelling, shown))
     }
 
-    /// A tile with two products that a step adds itself, so many places apart; `None` where it has none.
+    /// A tile with two products that a step adds itself, `places` apart; `None` if it has none.
     pub(super) fn apart(&mut self, step: &Step, places: usize) -> Option<Tiles> {
         let own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
         let first = self.draw.below(own.len().saturating_sub(places) as u64) as usize;
@@ -110,8 +114,8 @@ impl Directed {
         Some(self.drawn(&leaves, leaves[0], None, Shown::Sum))
     }
 
-    /// One term of each of two parts or more, in a random order: where only one part is not a product, it is among them most
-    /// often.
+    /// Draws one term of each of two or more parts, in a random order.
+    /// If only one part is not a product, it is most often among them.
     fn some(&mut self, step: &Step) -> Vec<Leaf> {
         let count = 2 + self.draw.below((step.parts.len() as u64).min(MOST_TERMS) - 1) as usize;
         let mut parts: Vec<usize> = (0..step.parts.len()).collect();
@@ -130,7 +134,7 @@ impl Directed {
         }
         let leaf = |part: usize| {
             let leaves = &step.leaves[part];
-            // c has the format that reaches the farthest, most often.
+            // Most often c is preferred, because its format reaches the farthest.
             match leaves.contains(&Leaf::C) && self.draw.below(4) > 0 {
                 true => Leaf::C,
                 false => leaves[self.draw.below(leaves.len() as u64) as usize],
@@ -139,7 +143,7 @@ impl Directed {
         drawn.into_iter().map(leaf).collect()
     }
 
-    /// Some of the products that a step adds itself.
+    /// Draws some of the products that a step adds itself.
     fn products(&mut self, step: &Step) -> Vec<Leaf> {
         let mut own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
         let count = 1 + self.draw.below((own.len() as u64).min(3));
@@ -157,7 +161,7 @@ impl Directed {
         let rows = self.side(i.m, true, leaves, (first, cancelling), (top, shown));
         let columns = self.side(i.n, false, leaves, (first, cancelling), (top, shown));
         let with_c = leaves.contains(&Leaf::C);
-        // Where products do not go far below c, it goes above them.
+        // If the products cannot be far below c, c is put above them.
         let low = leaves.iter().filter(|leaf| **leaf != Leaf::C).map(|leaf| self.range(*leaf).0).max().unwrap_or(top);
         let highest = Exponents::of(i.c).high.min(Exponents::of(i.d).high);
         let room = (highest - 5 - top).max(0);
@@ -175,7 +179,7 @@ impl Directed {
         })
     }
 
-    /// How far below the largest term others are at most.
+    /// Draws the largest distance of the other terms below the largest one.
     fn gap(&mut self, shown: Shown) -> i32 {
         let wide = self.i.d.float().is_some_and(|float| float.precision() > 24);
         let gaps = if wide { &WIDE_GAPS[..] } else { &GAPS };
@@ -193,7 +197,7 @@ impl Directed {
         TOP.min(high(self.i.d) - 5).min(high(self.i.c) - 1).min(products)
     }
 
-    /// The codes of A in each row, or those of B in each column.
+    /// The codes of A in each row, or the codes of B in each column.
     fn side(
         &mut self,
         lines: usize,
@@ -207,7 +211,7 @@ impl Directed {
         let Exponents { normal: least, high: most, .. } = Exponents::of(format);
         let most = most - i32::from(most > 3);
         let high = if of_a { top / 2 } else { top - top / 2 };
-        // Of a gap each side takes as much as its format can, the one as the other where both have enough.
+        // A and B divide a gap by the ranges of their formats: in equal parts if both ranges are large enough.
         let reach = |format: &Format| (Exponents::of(format).high - Exponents::of(format).normal).min(64);
         let (own, other) = (reach(format), reach(if of_a { i.b } else { i.a }));
         let share = 100 * own / (own + other).max(1);
@@ -230,7 +234,7 @@ impl Directed {
                 let Leaf::Product(k) = *leaf else { continue };
                 let far = gap.min(top - self.range(*leaf).0);
                 let far = if *leaf == first { 1 } else { (far * share / 100).max(0) };
-                // As far as that, or nearer.
+                // Half of the terms are at the full distance, the others anywhere up to it.
                 let far = if self.draw.below(2) == 0 { far } else { self.draw.below(far as u64 + 1) as i32 };
                 let exponent = high - far;
                 let at = case.logical(i, k);
@@ -271,14 +275,16 @@ impl Directed {
         all
     }
 
-    /// A number with this exponent and so many bits at most; half of them powers of two where they are to be short.
+    /// The code of a number with this exponent and at most `bits` significant bits.
+    /// Half of the numbers that are to be short are powers of two.
     fn code(&mut self, format: &Format, exponent: i32, bits: u32) -> u64 {
         let bits = if bits > 1 && bits <= SHORT && self.draw.below(2) == 0 { 1 } else { bits };
         let range = Exponents::of(format);
         self.draw.code(format, exponent.clamp(range.normal, range.high), bits)
     }
 
-    /// The element of C that cancels a product, of a product with all its bits only the leading ones.
+    /// The element of C that cancels a product.
+    /// If the product has all its bits, only some of the leading ones are cancelled.
     fn opposite(&mut self, case: &Case, k: usize, shown: Shown) -> u64 {
         let i = &self.i.clone();
         let logical = case.logical(i, k);
@@ -299,7 +305,7 @@ impl Directed {
     }
 }
 
-/// The code with the other sign, where the format has signs.
+/// The code with the other sign, if the format has signs.
 fn negated(format: &Format, code: u64) -> u64 {
     match format.float() {
         Some(float) if float.signed => code ^ 1 << (format.bits - 1),

@@ -1,4 +1,6 @@
-//! The inputs that decided the keys of a rule: reduced to the fewest terms and the simplest values that still do, and asked again.
+//! The inputs that decided the keys of a rule, reduced and asked again.
+//!
+//! A reduced input has the fewest terms and the simplest values that still decide.
 
 use std::time::Duration;
 
@@ -15,23 +17,23 @@ use crate::{
     rule::{Change, ChangeVerdict, Tested},
 };
 
-/// The cases that may be looked at for one reduction.
+/// Largest number of cases that one reduction tries.
 const BUDGET: usize = 8_000;
-/// Tiles of the stream that are looked through for one that contradicts a pair of changes.
+/// Tiles of the stream that are searched for one that contradicts a pair of changes.
 const LOOKED_THROUGH: usize = 1 << 9;
 
 /// An input that refutes another value of a key.
 #[derive(Debug, Clone)]
 pub struct Refuting {
-    /// The change that it refutes: of those of its key that are refuted the one that stood longest.
+    /// The change that it refutes: of all refuted changes of a key, the last one.
     pub change: Change,
     /// The operands.
     pub case: Case,
-    /// What the device answered.
+    /// The answer of the device.
     pub answer: u64,
 }
 
-/// For each key whose other values are refuted, the asked input that refuted the last of them.
+/// Finds, for each key with refuted values, the asked input that refuted the last of them.
 pub fn evidence(found: &Identification, tested: &Tested) -> Vec<Refuting> {
     let mut last: Vec<(&Change, u64)> = Vec::new();
     for (change, verdict) in &tested.changes {
@@ -52,7 +54,7 @@ pub fn evidence(found: &Identification, tested: &Tested) -> Vec<Refuting> {
     last.into_iter().map(refuting).collect()
 }
 
-/// The same with reduced inputs, each answered as the rule answers it; those that cannot be reduced are left out.
+/// Reduces the inputs; the answers are the rule's, and inputs that cannot be reduced are left out.
 pub fn reduced(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> Vec<Refuting> {
     let part = found.asked.part();
     let Some(own) = found.model().and_then(|model| model.evaluator(&part).ok()) else { return Vec::new() };
@@ -64,15 +66,17 @@ pub fn reduced(found: &Identification, tested: &Tested, evidence: &[Refuting]) -
     parallel::map(evidence, simpler).into_iter().flatten().collect()
 }
 
-/// The simplest case that is found on which two rules differ, from one on which they do.
+/// Reduces a case on which two rules differ to the simplest one that is found.
 fn simplest(case: &Case, [own, other]: [&Evaluator; 2]) -> Option<Case> {
     let i = &own.program().instruction;
     let differs = |case: &Case| own.dot(case) != other.dot(case);
     reduction::shrink(i, case, BUDGET, &mut |cases| Ok(cases.iter().position(differs))).ok()?
 }
 
-/// Asks the device for reduced inputs, at most so many tiles, and puts them in the place of those they are reduced from where the answer
-/// is what the rule gives. What was asked is added to what is known; where the rule misses it, that counts as missed.
+/// Asks the device for reduced inputs, in at most `most` tiles.
+///
+/// A reduced input replaces its original if the device answers as the rule does; otherwise the rule misses one more output. The asked tiles
+/// are added to the tiles of the search.
 ///
 /// # Errors
 /// The device fails, or is not a function of its operands.
@@ -101,8 +105,10 @@ pub fn ask_reduced(
     Ok(())
 }
 
-/// Asks the device for tiles of the stream on which open pairs of changes differ from the rule, at most so many.
-/// The pairs that an answer contradicts are no longer open; an answer that the rule does not give counts as missed.
+/// Asks the device for tiles of the stream on which open pairs of changes differ from the rule.
+///
+/// At most `most` tiles are asked. Pairs that an answer contradicts are no longer open; an answer that the rule does not give counts as
+/// missed.
 ///
 /// # Errors
 /// The device fails, or is not a function of its operands.
@@ -140,7 +146,7 @@ pub fn ask_pairs(
     Ok(())
 }
 
-/// The answers of the device to the first of these tiles, which are added to what is known.
+/// Asks the device for the first of these tiles, at most `most`, and adds them to the asked tiles.
 fn ask(device: &mut dyn Device, found: &mut Identification, tiles: &Tiles, most: u64) -> Result<Codes> {
     let part = found.asked.part();
     if tiles.count == 0 || most == 0 {

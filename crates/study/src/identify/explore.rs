@@ -1,4 +1,4 @@
-//! Where a search begins: the order in which a device sums, and what each step of the sum does.
+//! The start of a search: the order in which a device sums, and what each step of the sum does.
 
 use super::{
     candidate::program,
@@ -18,41 +18,47 @@ use crate::{
     order::{self, Manner, Meeting, Order},
 };
 
-/// Largest number of tiles for the order.
+/// Largest number of tiles that finding the order may take.
 const MOST_FOR_ORDER: usize = 6000;
 /// Largest number of group sizes that are tried.
 const MOST_GROUPS: usize = 8;
-/// Outputs that show a step with extreme numbers, and the largest number of tiles for them.
+/// Outputs that show a step with extreme numbers.
 const EXTREME: usize = 640;
+/// Largest number of tiles for these outputs.
 const MOST_EXTREME: usize = 64;
-/// Cases by which many rules are sifted, and the number of shapes that are left then.
+/// Cases by which many rules are ranked first.
 const SIFTED: usize = 24;
+/// Number of shapes that the first ranking keeps.
 const KEPT: usize = 48;
-/// Cases by which these are compared.
+/// Cases by which the kept rules are ranked again.
 const COMPARED: usize = 192;
-/// Shapes in shorthand and trees that are repaired.
+/// Number of shapes in shorthand that are repaired.
 const REPAIRED: usize = 3;
+/// Number of trees, and of rules with factors in pieces, that are kept and repaired.
 const TREES: usize = 3;
-/// Cases that guide a repair; missed tiles, and missed cases of each, that are added to them; the number of rounds.
+/// Cases that guide a repair.
 const GUIDES: usize = 3000;
+/// Missed tiles, and missed cases of each, that are added to these cases in each round.
 const ADDED: (usize, usize) = (32, 6);
+/// Largest number of rounds of a repair.
 const ROUNDS: usize = 10;
 
 impl Dialogue<'_> {
-    /// The rule that misses the fewest outputs, and their number: of those that the order and its steps suggest.
+    /// Finds the rule that misses the fewest outputs, and their number.
+    /// The candidates follow from the order of the sum and from what its steps do.
     pub(super) fn reach(&mut self, known: &[Start]) -> Option<(usize, Rule)> {
         if self.hypotheses.is_none() {
             self.hypotheses = Some(self.begin(known));
         }
         let (rules, order) = self.hypotheses.clone()?;
         let mut best = self.nearest(rules);
-        // Factors that are multiplied in pieces.
+        // The unit may multiply the factors in pieces.
         if let (Some((1.., rule)), Some(steps)) = (&best, self.fitted.take()) {
             let rules = self.in_phases(&steps, rule);
             let other = self.nearest(rules);
             best = [best, other].into_iter().flatten().min_by_key(|(misses, _)| *misses);
         }
-        // What the order may hide.
+        // Masks can see one step as two, and an open order can stand for several; these orders are tried last.
         let flattened = order.as_ref().and_then(orders::flattened);
         let open = self.open.take().map(|order| orders::alternatives(&order));
         let others = [flattened.map(|order| vec![order]), open];
@@ -68,7 +74,7 @@ impl Dialogue<'_> {
         best
     }
 
-    /// The nearest rule that repairs of some of these reach, with the number of outputs that it misses.
+    /// Repairs the best of these rules; returns the nearest one and the number of outputs that it misses.
     fn nearest(&mut self, rules: Vec<Rule>) -> Option<(usize, Rule)> {
         let mut best: Option<(usize, Rule)> = None;
         for (number, rule) in self.ranked(rules).into_iter().enumerate() {
@@ -81,12 +87,13 @@ impl Dialogue<'_> {
                 best = Some(repaired);
             }
         }
-        // The nearest one may have had no room for its last changes.
+        // The work of the nearest rule's stage may have ended before its last changes.
         self.work.begin_stage(1);
         best.map(|(misses, rule)| if misses > 0 { self.repaired(rule) } else { (misses, rule) })
     }
 
-    /// The rules that the language allows, those that explain the most first; of many by a few cases first.
+    /// Ranks the rules that the language allows, and keeps the ones that explain the most cases.
+    /// Many rules are ranked by a few cases first.
     fn ranked(&self, rules: Vec<Rule>) -> Vec<Rule> {
         let mut rules = rules;
         for (count, kept) in [(SIFTED, KEPT), (COMPARED, REPAIRED)] {
@@ -102,7 +109,7 @@ impl Dialogue<'_> {
             let missed = missed.into_iter().zip(rules);
             let mut ranked: Vec<(usize, Rule)> = missed.filter_map(|(missed, rule)| Some((missed?, rule))).collect();
             ranked.sort_by_key(|(missed, _)| *missed);
-            // Trees say what shorthand cannot, and pieces of significands what neither says.
+            // Trees say more than shorthand, and pieces of significands more than both, so each kind has places of its own.
             let mut room = [kept, TREES, TREES];
             let kind = |rule: &Rule| match rule.split {
                 Some(_) => 2,
@@ -119,7 +126,7 @@ impl Dialogue<'_> {
         rules
     }
 
-    /// A rule repaired by all answers, with the number of outputs that it misses.
+    /// Repairs a rule by all answers; returns the number of outputs that it misses, and the rule.
     pub(super) fn repaired(&self, rule: Rule) -> (usize, Rule) {
         let misses = |rule: &Rule| {
             let own = super::candidate::evaluator(rule, &self.bench.answers.part);
@@ -146,12 +153,13 @@ impl Dialogue<'_> {
         (least, best)
     }
 
-    /// Rules that may be the device's: known ones and common shapes in the order of the device, with what its steps do; the
-    /// tree of that order. The order, where masks find one.
+    /// The rules with which a search begins, and the order of the sum, if masks find one.
+    ///
+    /// They are known rules and common shapes in the order of the device, with what its steps do, and the tree of that order.
     fn begin(&mut self, known: &[Start]) -> (Vec<Rule>, Option<Order>) {
         let (part, nan) = (self.bench.answers.part.clone(), self.nan());
         let all = self.shapes(known, &starts::groups(&part));
-        // Integers are added in no order, or in groups of every size.
+        // A sum of integers shows no order, so groups of every size are possible.
         let order = if part.d.is_integer() { None } else { self.order(&part) };
         let Some(order) = order else { return (rules_of(all), None) };
         let Some(mut directed) = self.directed() else { return (rules_of(all), None) };
@@ -181,7 +189,7 @@ impl Dialogue<'_> {
     /// Known rules and common shapes in an order, with what its steps do, and its tree.
     fn written(&self, known: &[Start], order: &Order, steps: &SumSteps) -> Vec<Rule> {
         let part = &self.bench.answers.part;
-        // Where masks do not decide the order, groups of every size may be.
+        // If masks leave the order open, groups of every size are possible.
         let undecided = |meeting: &&Meeting| meeting.manner == Manner::Undecided && meeting.parts.len() > 2;
         let groups = match order.meetings().iter().any(undecided) {
             true => starts::groups(part),
@@ -200,7 +208,7 @@ impl Dialogue<'_> {
         known.iter().cloned().chain(starts::shapes(&self.bench.answers.part, self.nan(), groups)).collect()
     }
 
-    /// Asks what the steps do with very small and very large numbers.
+    /// Asks the device for tiles in which the steps meet very small and very large numbers.
     fn show_extremes(&mut self, steps: &SumSteps) {
         let part = self.bench.answers.part.clone();
         let each = EXTREME.div_ceil(part.m * part.n).min(MOST_EXTREME);
@@ -212,7 +220,7 @@ impl Dialogue<'_> {
         }
     }
 
-    /// What draws tiles that show steps, with the exponents that each term may have.
+    /// The source of tiles that show steps, with the exponents that each term may have.
     pub(super) fn directed(&mut self) -> Option<Directed> {
         let mut directed = Directed::new(&self.bench.answers.part, self.stream.seed);
         if let Err(error) = directed.find_ranges(&mut |cases| self.bench.codes(cases)) {
@@ -236,7 +244,7 @@ impl Dialogue<'_> {
             bench.codes(cases)
         });
         match found {
-            // What comes through although it should be lost may be too near for that; what is lost is not.
+            // A term that survives although it should be lost may be too near the others; a lost term is certain.
             Ok(found) if found.contradictions.iter().all(|contradiction| contradiction.kept) => Some(found.order),
             Ok(_) => None,
             Err(error) => {

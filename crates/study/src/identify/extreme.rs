@@ -7,26 +7,27 @@ use crate::{
     isa::{Case, Instruction, Tiles},
 };
 
-/// How far below the smallest normal number of D, and above the largest, terms are.
+/// Largest distance of terms below the smallest normal number of D, in exponents.
 const BELOW: i32 = 30;
+/// Largest distance of terms above the largest result of the step, in exponents.
 const ABOVE: i32 = 2;
-/// Where they are if D has numbers much smaller and much larger.
+/// Smallest and largest exponent of terms anywhere, if D has numbers much smaller and much larger.
 const COMMON: (i32, i32) = (-170, 140);
 
-/// Significant bits of numbers with few.
+/// Significant bits of numbers with few bits.
 const FEW: u32 = 3;
 
-/// Where the terms of a tile are.
+/// The range in which the terms of a tile are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Anywhere,
     Low,
     High,
-    /// Each just fits; two do not.
+    /// Each term just fits into the result; the sum of two does not.
     Brim,
 }
 
-/// Tiles for a step in which very small or very large terms meet; so many of them.
+/// Makes `count` tiles in which very small or very large terms of a step meet.
 pub(super) fn tiles(i: &Instruction, step: &Step, seed: u64, count: usize) -> Tiles {
     let most = Exponents::of(i.d).high.min(Exponents::of(step.own.target.format).high);
     let mut extreme = Extreme { i, most, draw: Draw::new(seed) };
@@ -51,7 +52,7 @@ impl Extreme<'_> {
         self.draw.below(count.max(1) as u64) as i32
     }
 
-    /// One term of each of some parts of a step.
+    /// Draws one term of each of some parts of a step.
     fn leaves(&mut self, step: &Step) -> Vec<Leaf> {
         let mut parts: Vec<&Vec<Leaf>> = step.leaves.iter().collect();
         let count = 1 + self.below(parts.len().min(3) as i32);
@@ -63,7 +64,7 @@ impl Extreme<'_> {
         leaves
     }
 
-    /// The exponents between which products and c are.
+    /// Smallest and largest exponent of products and of c.
     fn reach(&self, place: Place) -> (i32, i32) {
         let least = self.i.d.float().map_or(0, |d| d.emin() - BELOW);
         let most = self.most + ABOVE;
@@ -75,7 +76,8 @@ impl Extreme<'_> {
         }
     }
 
-    /// A number with about this exponent: sometimes with few bits, subnormal where the exponent is.
+    /// The code of a number with about this exponent; half of the numbers have few bits.
+    /// It is subnormal if the exponent is.
     fn code(&mut self, format: &Format, exponent: i32) -> u64 {
         let bits = if self.below(2) == 0 { FEW } else { u64::BITS };
         let range = Exponents::of(format);
@@ -88,12 +90,12 @@ impl Extreme<'_> {
         let mut case = Case::zeros(i);
         let format = if of_a { i.a } else { i.b };
         let (low, high) = self.reach(place);
-        // Half of the exponent each, more of it where the other format has no more.
+        // Each factor has half of the exponent, or more if the format of the other factor ends before.
         let (own, other) = (Exponents::of(format), Exponents::of(if of_a { i.b } else { i.a }));
         let least = (low / 2).min(low - other.low).max(own.low);
         let most = (high / 2).max(high - other.high).min(own.high);
         let base = match place {
-            // Both together are as large as a result can be.
+            // The product of both is as large as a result can be.
             Place::Brim if of_a => most,
             Place::Brim => high - (high / 2).max(high - own.high).min(other.high),
             _ => self.draw.between(least.min(most), most),

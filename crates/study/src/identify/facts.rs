@@ -15,7 +15,8 @@ pub(super) struct TermFacts {
     pub(super) negative: bool,
     /// Exponent of the leading bit, if it is finite and not zero.
     pub(super) leading: Option<i32>,
-    /// Exponent of its operands before normalisation; a subnormal or zero counts as the smallest normal number.
+    /// Sum of the exponents of its operands, before normalisation.
+    /// A subnormal or zero operand counts with the exponent of the smallest normal number.
     pub(super) nominal: i32,
     /// True if one factor is zero, and the other is not.
     pub(super) half_zero: bool,

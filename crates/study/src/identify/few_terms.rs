@@ -1,4 +1,6 @@
-//! Cases of which few terms are not zero, and programs that leave out all others: a zero counts in no sum, but for its sign.
+//! Cases with few terms that are not zero, and programs that leave out all other terms.
+//!
+//! A zero changes no sum except the sign of a zero sum, so the shorter programs show the same, and take less work.
 
 use std::sync::Arc;
 
@@ -40,7 +42,7 @@ impl ShownCase {
 }
 
 impl FewTerms {
-    /// The terms that are not zero in every case; `None` where scales take part in them.
+    /// The terms that are not zero in some of the cases; `None` if the instruction has scales.
     fn of(part: &Instruction, cases: &[Answered]) -> Option<FewTerms> {
         if part.scale.is_some() {
             return None;
@@ -60,7 +62,7 @@ impl FewTerms {
     /// A program with these terms alone.
     fn program(&self, whole: &Program) -> Program {
         let place = |k: usize| self.ks.iter().position(|own| *own == k);
-        // Of each list of products, where those that are left have gone.
+        // For each list of products, the new places of the products that are kept.
         let mut places: Vec<Vec<Option<usize>>> = Vec::new();
         let mut steps = Vec::new();
         for step in &whole.steps {
@@ -109,7 +111,7 @@ impl FewTerms {
     }
 }
 
-/// Whether two codes are the same, or zeros of any sign.
+/// True if two codes are equal, or are zeros of any sign.
 pub(super) fn same_but_for_zero(format: &Format, x: u64, y: u64) -> bool {
     let zero = |code: u64| matches!(format.value(code), Real::Finite(value) if value.is_zero());
     x == y || zero(x) && zero(y)
@@ -128,14 +130,15 @@ impl Runs<'_> {
         Runs { whole, few: None, work: 0 }
     }
 
-    /// Whether the program gives the answer of a case, but for the sign of a zero, which is a matter of its own.
+    /// True if the program gives the answer of a case; the sign of a zero does not count.
+    /// The repair of rules decides that sign.
     pub(super) fn explain(&mut self, shown: &ShownCase) -> bool {
         same_but_for_zero(self.whole.instruction.d, self.dot(shown), shown.answer)
     }
 
-    /// The code of D, but for the sign of a zero.
+    /// The code of D; a zero may have the wrong sign.
     fn dot(&mut self, shown: &ShownCase) -> u64 {
-        // Where zeros count in alignments, none is left out.
+        // If zeros count in alignments, no term can be left out.
         let Some((terms, case)) = shown.few.as_ref().filter(|_| !self.whole.unpack[0].zeros) else {
             self.work += self.whole.instruction.stored_k() as u64;
             return self.whole.dot(&shown.case);
@@ -159,7 +162,9 @@ mod tests {
     use super::*;
     use crate::{arithmetic::Model, format::Class, isa};
 
-    /// Fused sums in groups, sparse ones, a chain of fused multiply-adds, lanes with a late c, a form that is emulated.
+    /// Models and instructions with many kinds of sums.
+    ///
+    /// They are fused sums in groups, sparse sums, a chain of fused multiply-adds, lanes with a late c, and an emulated form.
     const INSTRUCTIONS: [(&str, &str); 6] = [
         ("ampere", "mma.m16n8k16.f32.f16.f16.f32"),
         ("hopper", "mma.sp.m16n8k16.f32.tf32.tf32.f32"),
@@ -197,7 +202,7 @@ mod tests {
                 for shown in ShownCase::of_tile(&i, &tile) {
                     assert!(runs.explain(&shown), "{name}: {shown:?}");
                 }
-                // A few terms, not all of them.
+                // The programs computed only the few terms.
                 assert!(runs.work < (CASES * (ks.len() + program.steps.len() + 1)) as u64);
             }
         }

@@ -1,4 +1,6 @@
-//! Rules and model files as readers see them: keys in the order of the computation, short tables in a line.
+//! Rules and model files as readers see them.
+//!
+//! Keys are in the order of the computation, and a short table takes one line.
 
 use toml::{Table, Value};
 
@@ -16,7 +18,7 @@ pub(super) fn rule(rule: &Table) -> String {
             ("node", Some(Value::Table(nodes))) => {
                 nodes.iter().for_each(|(name, node)| text.push_str(&format!("node.{name} = {}\n", ordered_node(node))));
             }
-            // A tree is what is meant without a step.
+            // A rule without the key `step` is a tree.
             ("step", Some(Value::String(step))) if step == "tree" => {}
             (name, Some(value)) => text.push_str(&format!("{name} = {}\n", short(value))),
             (_, None) => {}
@@ -32,7 +34,7 @@ fn ordered_node(node: &Value) -> String {
     format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
 }
 
-/// A value in one line; of tables the keys in the order that shipped models have.
+/// A value in one line; the keys of a table are in the order of the shipped models.
 pub(super) fn short(value: &Value) -> String {
     const ORDER: [&str; 26] = [
         "measured",
@@ -83,8 +85,9 @@ pub(super) fn model(rules: &[Rule]) -> String {
     rules.iter().fold(head.into(), |text, own| format!("{text}\n[[rule]]\n{}", rule(&own.table())))
 }
 
-/// The model file of what was found, each with its evidence: instructions with the same arithmetic share a rule, and its evidence
-/// is that of the first.
+/// The model file of the rules that were found, each with its evidence.
+///
+/// Instructions with the same arithmetic share a rule, which has the evidence of the first of them.
 pub(super) fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, Evidence)>) -> String {
     let mut rules: Vec<Rule> = Vec::new();
     for (found, evidence) in found {
@@ -106,8 +109,10 @@ pub(super) fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification
     model(&rules)
 }
 
-/// The evidence of a rule that was worked out from the answers of `source`, and compared with `compared` others, of which
-/// `differing` differ. It covers the keys that the answers decide; a rule that misses some of them is assumed.
+/// The evidence of a rule that was worked out from the answers of `source`.
+///
+/// `held_out` has the number of other outputs that were compared, and how many of them differ. The evidence covers the keys that the
+/// answers decide; a rule that misses some of the answers is assumed.
 pub(super) fn evidence_of(
     found: &Identification,
     source: &EvidenceSource,
@@ -134,7 +139,7 @@ pub(super) fn evidence_of(
         decided(&summaries)
     };
     let (mut keys, leaves) = tested.map(decisions).unwrap_or_default();
-    // What has no other step to be told from was seen all the same.
+    // The key `step` has no near values to refute, so no decision names it, but the answers showed it.
     keys.extend((!keys.is_empty()).then(|| "step".into()));
     Evidence { source, note: Some(note), keys, instructions: Vec::new(), leaves }
 }

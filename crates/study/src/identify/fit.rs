@@ -1,5 +1,6 @@
-//! What each step of a sum does, one after the other from the last one: of one step there are few possibilities, and all of them are
-//! held against the answers of tiles that show it alone.
+//! Fits of the steps of a sum, from the last step on.
+//!
+//! A step has few possibilities, and all of them are compared with the answers of tiles that show the step alone.
 
 use super::{
     few_terms::{Runs, ShownCase},
@@ -14,14 +15,15 @@ use crate::{
     order::Manner,
 };
 
-/// Cases by which possibilities are sifted, and of these the most that one may fail: first of all none, then some.
+/// Cases by which possibilities are sifted.
 const SIFTED: usize = 48;
+/// Largest numbers of these cases that a possibility may fail: none at first, then some.
 const FAILED: [usize; 2] = [0, 3];
-/// Possibilities that are held against all cases.
+/// Largest number of possibilities that are compared with all cases.
 const KEPT: usize = 400;
-/// Where one thing alone is changed: cases by which possibilities are sifted, and how many are left then.
+/// Cases by which changes of one setting are sifted, and possibilities kept then, stage by stage.
 const NEARER: [(usize, usize); 2] = [(14, 64), (48, 12)];
-/// Widths that the language has.
+/// Widths of an alignment that the language has.
 pub(super) const BITS: std::ops::RangeInclusive<i32> = 0..=60;
 
 pub(super) const ROUNDINGS: [Rounding; 6] =
@@ -29,37 +31,39 @@ pub(super) const ROUNDINGS: [Rounding; 6] =
 /// Formats that sums are rounded to most often.
 pub(super) const USUAL: [&str; 6] = ["f32", "f16", "f64", "bf16", "tf32", "e8m13"];
 
-/// The part of cases of which a step may fail one and still be taken for what it is: something else may decide them.
+/// A step that fails at most one case in this many counts as explained.
+/// Something else may decide the failed cases.
 const GOOD: usize = 64;
-/// How far is looked for what a step does.
+/// The depth of the search for what a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Depth {
-    /// One alignment, and D's format or f32: what most hardware has. What fails a case at once is given up.
+    /// One alignment, and D's format or f32, as in most hardware.
+    /// A possibility that fails one of the first cases is given up.
     Usual,
     /// Every format.
     Formats,
-    /// Two alignments, one behind the other, too.
+    /// Also two alignments, one after the other.
     Twice,
 }
 
-/// What a step does, as far as it was found.
+/// The best fit of a step so far.
 pub(super) struct Fitted {
     /// The possibility that fails the fewest cases.
     pub own: Own,
-    /// How many it fails.
+    /// Number of cases that it fails.
     pub misses: usize,
-    /// What it took, in products and operations that were computed.
+    /// Cost of the fit, in computed products and operations.
     pub work: u64,
 }
 
 impl Fitted {
-    /// Whether it fails so few of so many cases that the step may be taken for what it says.
+    /// True if it fails so few of `cases` cases that the step counts as explained.
     pub(super) fn fits(&self, cases: usize) -> bool {
         self.misses <= cases / GOOD
     }
 }
 
-/// The fit of one step of a sum whose steps behind it are known.
+/// The fit of one step of a sum whose later steps are known.
 pub(super) struct Fit<'a> {
     pub part: &'a Instruction,
     pub steps: &'a SumSteps,
@@ -72,19 +76,19 @@ impl Fit<'_> {
         &self.steps.steps[self.number]
     }
 
-    /// The program in which the step does this.
+    /// The program of the sum in which the step does `own`.
     pub(super) fn program(&self, own: Own) -> Option<Program> {
         let mut steps = self.steps.clone();
         steps.steps[self.number].own = own;
         steps.program(self.part)
     }
 
-    /// How many cases it fails when it does this, or one more than `limit`; and what that took.
+    /// The number of cases that fail if the step does `own`, at most `limit` + 1; and the cost.
     pub(super) fn fails(&self, own: Own, cases: &[ShownCase], limit: usize) -> (usize, u64) {
         self.program(own).map_or((usize::MAX, 0), |program| misses(&program, cases, limit))
     }
 
-    /// How the step aligns and rounds, by cases with short terms.
+    /// Fits the alignment and the rounding of the step to cases with short terms.
     pub(super) fn sum(&self, cases: &[ShownCase]) -> Option<Fitted> {
         let now = self.step().own;
         let program = self.program(now)?;
@@ -105,7 +109,7 @@ impl Fit<'_> {
         for (tier, (targets, cuts)) in all_tiers.into_iter().take(tiers).enumerate() {
             let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
             self.best(&program, targets.iter().map(|target| owns(*target)).collect(), cases, &mut all);
-            // What hardly ever shows may be there all the same.
+            // An effect may be there that hardly ever shows, so the first tier has to explain every case.
             if all.misses == 0 {
                 return Some(all);
             }
@@ -116,7 +120,7 @@ impl Fit<'_> {
         if self.depth == Depth::Twice && !self.has_one_product() {
             self.apart(cases, &mut all);
         }
-        // Registers of other widths explain much: nothing simpler may explain it.
+        // Registers of other widths can explain much, so they are tried only if nothing simpler fits.
         if self.depth == Depth::Twice && !all.fits(cases.len()) {
             let owns = |cuts: &[Option<Alignment>], format: &'static Format| {
                 let targets = ROUNDINGS.map(|rounding| Target::new(format, rounding));
@@ -130,13 +134,16 @@ impl Fit<'_> {
         Some(all)
     }
 
-    /// Whether the step adds one product itself: what cuts that before it is added looks much like a second alignment.
+    /// True if the step adds exactly one product itself.
+    /// A cut of this product before it is added looks much like a second alignment.
     fn has_one_product(&self) -> bool {
         self.step().parts.iter().filter(|part| part.product().is_some()).count() == 1
     }
 
-    /// What the step does by cases with all bits of the products that it adds itself. `sums` are those with short terms, of which as it is
-    /// the step leaves so many unexplained: they may not show all of how it aligns and rounds.
+    /// Fits the step to cases with all bits of the products that it adds itself.
+    ///
+    /// `sums` has the cases with short terms, and the number of them that the present fit leaves unexplained. Short terms may not show all
+    /// of the alignment and the rounding.
     pub(super) fn whole(&self, (sums, missed): &(Vec<ShownCase>, usize), cases: &[ShownCase]) -> Option<Fitted> {
         let now = self.step().own;
         let (failed, work) = self.fails(now, cases, cases.len());
@@ -149,7 +156,7 @@ impl Fit<'_> {
         if all.misses <= *missed {
             return Some(all);
         }
-        // What looks like products that are not exact may be a second alignment.
+        // Products that seem inexact may be the effect of a second alignment.
         let (twice, one) = (self.depth == Depth::Twice && *missed > 0, self.has_one_product());
         if twice && !one {
             self.apart(&both, &mut all);
@@ -168,7 +175,8 @@ impl Fit<'_> {
         Some(products)
     }
 
-    /// What becomes of the products that the step adds itself, by cases with all their bits, of which it fails so many where they are exact.
+    /// Fits the treatment of the products that the step adds itself, by cases with all their bits.
+    /// With exact products the step fails `failed` of the cases.
     fn products(&self, cases: &[ShownCase], failed: usize) -> Option<Fitted> {
         let now = self.step().own;
         let exact = self.program(now)?;
@@ -198,7 +206,7 @@ impl Fit<'_> {
                 break;
             }
             let cut = |target| cuts().map(|cut| with(Products::Alone(Some(cut), target))).collect::<Vec<_>>();
-            // A cut product is a term of another alignment.
+            // A cut product is a term of its own, so the program needs other operations.
             let Some(program) = self.program(cut(to)[0]) else { continue };
             self.best(&program, vec![cut(to)], cases, &mut all);
             if to.is_some() && !all.fits(cases.len()) {
@@ -211,7 +219,7 @@ impl Fit<'_> {
         Some(all)
     }
 
-    /// Looks for a possibility that fails fewer cases; the first of those that fail as few.
+    /// Looks for a possibility that fails fewer cases than `best`; among equals the first one is kept.
     pub(super) fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[ShownCase], best: &mut Fitted) {
         let few = spread(&cases.iter().collect::<Vec<_>>(), SIFTED);
         let mut left = Vec::new();
@@ -254,7 +262,8 @@ impl Fit<'_> {
         }
     }
 
-    /// The possibility, of those that take as many operations, that fails fewer cases than the best one so far; whether one does.
+    /// Looks for a possibility that fails fewer cases than `best`; returns true if one does.
+    /// All possibilities take the same operations, so that one program serves them all.
     pub(super) fn nearer(&self, owns: &[Own], cases: &[ShownCase], best: &mut Fitted) -> bool {
         let Some(base) = owns.first().and_then(|own| self.program(*own)) else { return false };
         let program = |own: &Own| {
@@ -262,7 +271,7 @@ impl Fit<'_> {
             set(&mut program, self.number, own, self.steps.nan);
             program
         };
-        // What is missed now says more of others than what is not.
+        // Cases that are missed now distinguish the possibilities better than explained ones.
         let now = program(&best.own);
         let mut runs = Runs::of(&now);
         let (explained, missed): (Vec<&ShownCase>, _) = cases.iter().partition(|case| runs.explain(case));
@@ -292,7 +301,7 @@ impl Fit<'_> {
         best.misses < before
     }
 
-    /// What sums may be rounded to: first D's format and the usual ones.
+    /// The formats and roundings that a sum may have: D's format and the usual ones, then all others.
     pub(super) fn targets(&self) -> [Vec<Target>; 2] {
         let of = |format: &'static Format| ROUNDINGS.map(|rounding| Target::new(format, rounding));
         let d = self.part.d;
@@ -320,7 +329,8 @@ pub(super) fn rounded_cuts() -> impl Iterator<Item = Alignment> {
     cuts().chain(cuts().filter(sticky).map(|cut| Alignment { sticky: true, ..cut }))
 }
 
-/// How many cases a program fails, or one more than `limit`; and what that took. After an interruption every program fails all.
+/// The number of cases that a program fails, at most `limit` + 1; and the cost.
+/// After an interruption every program fails all cases.
 fn misses<'a>(program: &Program, cases: impl IntoIterator<Item = &'a ShownCase>, limit: usize) -> (usize, u64) {
     if interrupt::pending().is_some() {
         return (limit.saturating_add(1), 0);

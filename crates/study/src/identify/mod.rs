@@ -1,4 +1,4 @@
-//! Working out the arithmetic of an instruction that nobody has described.
+//! The search for the arithmetic of an instruction that nobody has described.
 //!
 //! 1. The device is asked the corners of the instruction and cases of the verification stream. A known arithmetic that gives
 //!    every answer goes on with step 5.
@@ -6,9 +6,9 @@
 //! 3. Each step of the sum, the last one first, is found among all possibilities by tiles that show it alone. With the later
 //!    steps known, an answer refutes all alignments and roundings but a few.
 //! 4. The steps become rules: in shorthand where a shape has their order, and as trees. Each rule is repaired by the answers
-//!    that it misses, special values included: single changes of its keys and pairs of changes, those that explain the most.
+//!    that it misses, special values included: the changes of its keys, alone or in pairs, that explain the most are made.
 //! 5. Cases on which the rule differs from its neighbours are asked; a rule that misses one is repaired again.
-//! 6. A held-out run compares many more cases. What differs there goes on from the rule that was found; nothing is asked twice.
+//! 6. A held-out run compares many more cases. Cases that differ continue the search from the rule that was found; nothing is asked twice.
 
 mod apart;
 mod candidate;

@@ -1,4 +1,6 @@
-//! The changes that a search tries: the one-step changes of a rule, further values of its keys, and other nodes.
+//! The changes that a search tries.
+//!
+//! They are the one-step changes of a rule, further values of its keys, and other nodes.
 
 use crate::{
     arithmetic::{Alignment, Indices, KeyValue, NanOperand, Node, NodeKind, Rule, Setting, Term, setting},
@@ -7,7 +9,7 @@ use crate::{
     rule::{Change, changed, changes, searched},
 };
 
-/// Changes that are made together: of one key, or of the same key of several nodes.
+/// Changes that are made together: of one key, of the same key of several nodes, or of several keys.
 #[derive(Debug, Clone)]
 pub(super) struct Move(pub Vec<Change>);
 
@@ -17,22 +19,22 @@ impl Move {
         changed(rule, &self.0)
     }
 
-    /// The key; of several nodes, the key of the first.
+    /// The key of the first change.
     pub(super) fn key(&self) -> &str {
         &self.0[0].key
     }
 
-    /// Whether it is one of a range of numbers that is looked through.
+    /// True if it belongs to a range of numbers that is searched.
     pub(super) fn is_ranged(&self) -> bool {
         self.0[0].ranged
     }
 }
 
 impl Move {
-    /// True if it changes how the sum is organised, or what counts in it.
+    /// True if it changes how the sum is organised, or which terms count in it.
     pub(super) fn is_structural(&self) -> bool {
         let Change { key, to, .. } = &self.0[0];
-        // An alignment begins a fused sum; the common roundings stand for the others.
+        // A new alignment makes an exact sum a fused one; the common roundings stand for the others.
         let begins = |to: &KeyValue| match to {
             KeyValue::Alignment(alignment) => matches!(alignment.rounding, Rounding::Rz | Rounding::Rne),
             _ => false,
@@ -41,7 +43,7 @@ impl Move {
     }
 }
 
-/// The moves of `rule`, key by key. Moves of several equal nodes come first.
+/// The moves of `rule`, key by key. Moves of several alike nodes come first.
 pub(super) fn by_key(rule: &Rule, instruction: &Instruction) -> Vec<Vec<Move>> {
     let mut all: Vec<Vec<Change>> = Vec::new();
     let others = rule.nodes.iter().flat_map(|(name, node)| other_nodes(name, node));
@@ -56,7 +58,7 @@ pub(super) fn by_key(rule: &Rule, instruction: &Instruction) -> Vec<Vec<Move>> {
     together.chain(apart).chain([nans(rule)]).filter(|moves: &Vec<Move>| !moves.is_empty()).collect()
 }
 
-/// Moves that let the NaNs of operands go through all nodes, in one order or another.
+/// Moves that let the NaNs of operands pass through all nodes, in one order of preference or another.
 fn nans(rule: &Rule) -> Vec<Move> {
     const A: NanOperand = NanOperand::A;
     const B: NanOperand = NanOperand::B;
@@ -75,7 +77,8 @@ fn nans(rule: &Rule) -> Vec<Move> {
     orders.into_iter().flat_map(|order| [[A, B], [B, A]].map(|two| (order, two))).map(all).collect()
 }
 
-/// The nodes of a rule that are alike: of one kind, with products or without, two or more of them; then all nodes.
+/// Groups of two or more alike nodes of a rule; then all nodes, if they are not all alike.
+/// Alike nodes have one kind, and agree in having products and an alignment.
 pub(super) fn alike(rule: &Rule) -> Vec<Vec<&str>> {
     let mut classes: Vec<(_, Vec<&str>)> = Vec::new();
     for (name, node) in &rule.nodes {
@@ -91,7 +94,8 @@ pub(super) fn alike(rule: &Rule) -> Vec<Vec<&str>> {
     classes.chain(several.then_some(all)).collect()
 }
 
-/// The moves that give a key the same value in all of these nodes: the values that it may have in the first.
+/// The moves that give a key the same value in all of these nodes.
+/// The values come from the changes of the first node.
 fn of_all(all: &[Vec<Change>], nodes: &[&str]) -> Vec<Vec<Move>> {
     let first = format!("node.{}.", nodes[0]);
     let values = all.iter().filter(|changes| changes[0].key.starts_with(&first) && !changes[0].key.ends_with(".terms"));
@@ -111,7 +115,7 @@ pub(super) fn change(key: String, to: KeyValue) -> Change {
     Change { key, from: None, to: Some(to), ranged: false }
 }
 
-/// Nodes of other kinds with the same terms.
+/// Changes that replace a node by one of another form with the same terms.
 fn other_nodes(name: &str, node: &Node) -> Vec<Change> {
     let mut all = Vec::new();
     let mut other = |kind: NodeKind, with: &dyn Fn(&mut Node)| {

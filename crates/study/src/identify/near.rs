@@ -14,21 +14,24 @@ use crate::{
     rule::shown,
 };
 
-/// The shipped arithmetic that is nearest to a rule.
+/// The nearest shipped arithmetic, and how a rule differs from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likeness {
     /// The shipped model and the instruction that has the nearest rule.
     pub of: (String, String),
     /// True if both are the same arithmetic.
     pub same: bool,
-    /// The arithmetic and the keys that differ: `as hopper`, `like hopper, but alignment.bits = 24 instead of 25`.
+    /// The arithmetic and the keys that differ.
+    /// Examples: `as hopper`, `like hopper, but alignment.bits = 24 instead of 25`.
     pub words: String,
-    /// The same in a sentence that names properties.
+    /// The comparison in a sentence, which names properties instead of keys.
     pub sentence: String,
 }
 
-/// The shipped arithmetic that equals the rule that was found, or the nearest one. Where several models have it, the model of the
-/// device's own generation comes first. An interruption ends the search with the nearest until then.
+/// Finds the shipped arithmetic that equals the rule that was found, or the nearest one.
+///
+/// If several models have it, the model of the device's own generation comes first. After an interruption the nearest one so far is
+/// returned.
 pub fn likeness(found: &Identification) -> Option<Likeness> {
     let (part, rule) = (found.asked.part(), found.rule.as_ref()?);
     if let Some(of) = &found.known {
@@ -45,7 +48,7 @@ pub fn likeness(found: &Identification) -> Option<Likeness> {
         if keys.is_empty() {
             return Some(same(of, &part));
         }
-        // Among rules as near, one that gives every answer is preferred.
+        // A rule that gives every answer is preferred to one that differs in fewer keys.
         let differs = found.misses > 0 || !found.is_given_by(&start.rule);
         if nearest.as_ref().is_none_or(|(other, count, _)| (differs, keys.len()) < (*other, *count)) {
             nearest = Some((differs, keys.len(), near(of, &part, &keys, differs)));
@@ -54,13 +57,13 @@ pub fn likeness(found: &Identification) -> Option<Likeness> {
     nearest.map(|(.., likeness)| likeness)
 }
 
-/// The same arithmetic as a shipped one.
+/// The likeness of a rule that equals a shipped one.
 fn same(of: (String, String), part: &Instruction) -> Likeness {
     let sentence = format!("Shipped rule: {}.", short(&of, part));
     Likeness { words: format!("as {}", called(&of, part)), of, same: true, sentence }
 }
 
-/// An arithmetic that differs from a shipped one in some keys.
+/// The likeness of a rule that differs from a shipped one in these keys.
 fn near(of: (String, String), part: &Instruction, keys: &[(String, [Option<KeyValue>; 2])], differs: bool) -> Likeness {
     let name = called(&of, part);
     let like = if differs { format!("like {name}") } else { format!("as {name} in all answers") };
@@ -71,12 +74,12 @@ fn near(of: (String, String), part: &Instruction, keys: &[(String, [Option<KeyVa
     Likeness { of, same: false, words, sentence }
 }
 
-/// A shipped arithmetic in words: by its model, and by the instruction where that is another.
+/// A shipped arithmetic in words: by its model, and by the instruction if it is another one.
 fn called((model, instruction): &(String, String), part: &Instruction) -> String {
     if *instruction == part.name { model.clone() } else { format!("{model} computes {instruction}") }
 }
 
-/// A shipped arithmetic by its name: `hopper`; `hopper/INSTRUCTION` where that is another instruction.
+/// A shipped arithmetic by its name: `hopper`, or `hopper/INSTRUCTION` if it is of another instruction.
 fn short((model, instruction): &(String, String), part: &Instruction) -> String {
     if *instruction == part.name { model.clone() } else { format!("{model}/{instruction}") }
 }

@@ -1,34 +1,36 @@
-//! Orders that a sum may have where masks do not decide it: those of the blocks that hardware adds one after the other, side by side,
-//! or at once.
+//! Orders that a sum may have if masks do not decide it.
+//!
+//! Hardware adds blocks of products one after the other, side by side, or at once.
 
 use crate::order::{Leaf, Manner, Meeting, Order, notation};
 
-/// What masks leave open.
+/// The part of an order that masks leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Undecided {
-    /// How blocks that they found are added.
+    /// The order in which the blocks that masks found are added.
     Blocks,
-    /// All: they found no blocks.
+    /// The whole order: masks found no blocks.
     Products,
 }
 
-/// What masks leave open of an order, if they do.
+/// The part of an order that masks leave open; `None` if they decide all of it.
 pub(super) fn undecided(order: &Order) -> Option<Undecided> {
     let is_block = |part: &&Order| matches!(part, Order::Meeting(_));
     let blocks: Vec<&Order> = step(order)?.parts.iter().filter(is_block).collect();
     match blocks[..] {
         [] => Some(Undecided::Products),
-        // One step after the other, as far as c shows.
+        // The only block begins with c, so the steps follow one another, as far as c shows.
         [before] if before.first() == Leaf::C => None,
         _ => Some(Undecided::Blocks),
     }
 }
 
-/// The most products of which all groups are tried.
+/// Largest number of products for which groups of every size are tried.
 const MOST_PRODUCTS: usize = 64;
 
-/// The orders that may hide behind one that is not decided, besides all at once, which it says itself: every usual way in which its
-/// first undecided step may add what it adds. None where all is decided.
+/// The other orders that a sum may have if masks leave its order open; empty if they decide it.
+///
+/// The first undecided step may add its parts in every usual way. The order itself stands for adding all at once, and is left out.
 pub(super) fn alternatives(order: &Order) -> Vec<Order> {
     let mut all = Vec::new();
     let Some(step) = step(order) else { return all };
@@ -47,8 +49,9 @@ pub(super) fn alternatives(order: &Order) -> Vec<Order> {
     all
 }
 
-/// The order in which every sum of products alone is one step with what it is added to: where formats reach little
-/// farther than a step keeps bits, masks see the one step as two. `None` if that is the same order.
+/// The order with each sum of products merged into the step that adds it; `None` if nothing changes.
+///
+/// If formats reach little farther than a step keeps bits, masks see one step as two.
 pub(super) fn flattened(order: &Order) -> Option<Order> {
     fn flat(order: &Order) -> Order {
         let Order::Meeting(meeting) = order else { return order.clone() };
@@ -56,7 +59,7 @@ pub(super) fn flattened(order: &Order) -> Option<Order> {
             Order::Meeting(block) => block.parts.iter().all(|part| matches!(part, Order::Leaf(Leaf::Product(_)))),
             Order::Leaf(_) => false,
         };
-        // Where all parts are sums of products, these are added to one another.
+        // If all parts are sums of products, the step adds these sums to one another.
         let opens = !meeting.parts.iter().all(is_block);
         let parts = meeting.parts.iter().flat_map(|part| match part {
             Order::Meeting(block) if opens && is_block(part) => block.parts.clone(),
@@ -68,12 +71,12 @@ pub(super) fn flattened(order: &Order) -> Option<Order> {
     (notation(&flat) != notation(order)).then_some(flat)
 }
 
-/// The first step, from the last one down, of which masks do not say how it adds.
+/// The first undecided step of more than two parts, from the last step down.
 fn step(order: &Order) -> Option<&Meeting> {
     order.meetings().into_iter().find(|meeting| meeting.manner == Manner::Undecided && meeting.parts.len() > 2)
 }
 
-/// What may be added together before: the blocks that masks found, else groups of every size.
+/// The possible blocks of these parts: the blocks that masks found, else groups of every size.
 fn blocks(parts: &[Order]) -> Vec<Vec<Order>> {
     let count = parts.len();
     if !(2..=MOST_PRODUCTS).contains(&count) || parts.iter().any(|part| matches!(part, Order::Meeting(_))) {
@@ -83,7 +86,7 @@ fn blocks(parts: &[Order]) -> Vec<Vec<Order>> {
     (2..count).rev().filter(|size| count.is_multiple_of(*size)).map(group).chain([parts.to_vec()]).collect()
 }
 
-/// All at once, with c or before it.
+/// Orders that add all blocks at once, together with c or before c is added.
 fn at_once(blocks: &[Order], c: Option<&Order>) -> Vec<Order> {
     let Some(c) = c else { return joined(blocks.to_vec()).into_iter().collect() };
     let with_c = joined([std::slice::from_ref(c), blocks].concat());
@@ -91,7 +94,8 @@ fn at_once(blocks: &[Order], c: Option<&Order>) -> Vec<Order> {
     with_c.into_iter().chain(before).collect()
 }
 
-/// One block after the other, from c on or with c at the end: each block at once with what comes before it, or summed before.
+/// Orders that add one block after the other, from c on or with c at the end.
+/// A block is added at once with the sum before it, or is summed first. The sum of blocks in pairs is included.
 fn one_by_one(blocks: &[Order], c: Option<&Order>) -> Vec<Order> {
     let mut all = Vec::new();
     let descending: Vec<Order> = blocks.iter().rev().cloned().collect();
@@ -119,7 +123,7 @@ fn one_by_one(blocks: &[Order], c: Option<&Order>) -> Vec<Order> {
     all
 }
 
-/// Neighbours first, then the sums of neighbours.
+/// Adds neighbours in pairs, then the sums in pairs, until one sum is left.
 fn in_pairs(blocks: Vec<Order>) -> Option<Order> {
     let mut blocks = blocks;
     while blocks.len() > 1 {
@@ -128,12 +132,12 @@ fn in_pairs(blocks: Vec<Order>) -> Option<Order> {
     blocks.pop()
 }
 
-/// What is added in one step, and nothing else with it. Whether it is aligned, its fit says.
+/// One step that adds these parts and nothing else; the fit decides if the step aligns them.
 fn joined(parts: Vec<Order>) -> Option<Order> {
     Order::meeting(parts, Manner::Exact)
 }
 
-/// The order with another one in the place of a step.
+/// The order with one of its steps replaced.
 fn replaced(order: &Order, step: &Meeting, by: &Order) -> Order {
     match order {
         Order::Meeting(meeting) if std::ptr::eq(meeting, step) => by.clone(),

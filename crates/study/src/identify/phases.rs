@@ -1,4 +1,4 @@
-//! Products of which a unit multiplies only pieces of the factors' significands at a time, and adds them in phases.
+//! Products that a unit computes from pieces of the factors' significands, and adds in phases.
 
 use super::{
     candidate::{evaluator, program},
@@ -14,20 +14,25 @@ use crate::{
     isa::Instruction,
 };
 
-/// Tiles of what is known that steps do not explain, and cases of each; the fewest of them that are taken for a reason to look further.
+/// Tiles that the nearest rule misses, and missed cases of each, that are examined.
 const UNEXPLAINED: (usize, usize) = (48, 4);
+/// Fewest missed cases that are a reason to look further.
 const LEAST: usize = 12;
-/// So many of these cases and of all others are held against rules; first of all, fewer, of which one may miss this part. The rules that
-/// are kept.
+/// Missed cases that are compared with rules.
 const TELLING: usize = 192;
+/// Cases of all answers that are compared with rules.
 const OTHERS: usize = 64;
+/// Number of these cases by which rules are sifted first.
 const SIFTED: usize = 32;
+/// A rule may miss one of the first cases in this many.
 const MISSED: usize = 3;
+/// Number of rules that are kept.
 const KEPT: usize = 3;
 
 /// The pairs of pieces, by their numbers, in the order in which phases add them.
 type Phases = &'static [[usize; 2]];
-/// Phases where both factors, A alone, and B alone have two pieces: what is left out is not multiplied at all.
+/// Phases if both factors have two pieces.
+/// Pairs of pieces that are not listed are not multiplied.
 const BOTH: [Phases; 9] = [
     &[[0, 0], [1, 0], [0, 1], [1, 1]],
     &[[0, 0], [0, 1], [1, 0], [1, 1]],
@@ -39,12 +44,14 @@ const BOTH: [Phases; 9] = [
     &[[0, 0], [1, 0], [0, 1]],
     &[[0, 0], [0, 1], [1, 0]],
 ];
+/// Phases if only A has two pieces.
 const OF_A: [Phases; 3] = [&[[0, 0], [1, 0]], &[[1, 0], [0, 0]], &[[0, 0]]];
+/// Phases if only B has two pieces.
 const OF_B: [Phases; 3] = [&[[0, 0], [0, 1]], &[[0, 1], [0, 0]], &[[0, 0]]];
 
 impl Dialogue<'_> {
-    /// Rules with the factors cut into pieces that explain the most of what the nearest rule leaves unexplained; none where
-    /// that is little.
+    /// Rules with the factors cut into pieces that best explain the cases that the nearest rule misses.
+    /// Empty if the nearest rule misses few cases.
     pub(super) fn in_phases(&self, steps: &SumSteps, nearest: &Rule) -> Vec<Rule> {
         let known = &self.bench.answers;
         let part = known.part.clone();
@@ -82,8 +89,9 @@ impl Dialogue<'_> {
     }
 }
 
-/// A tree with the factors of its products cut into two pieces at most, everywhere and in every usual order. None where it has
-/// products that are not summed.
+/// A tree with the factors of its products cut into at most two pieces, in every usual order of phases.
+///
+/// The cuts are at every place. Only nodes that are sums get phases. Empty if A or B is no floating-point format.
 fn cut(rule: &Rule, i: &Instruction) -> Vec<Rule> {
     let precision = |format: &Format| format.float().map(|float| float.precision());
     let (Some(a), Some(b)) = (precision(i.a), precision(i.b)) else { return Vec::new() };
@@ -114,7 +122,8 @@ fn cut(rule: &Rule, i: &Instruction) -> Vec<Rule> {
     all
 }
 
-/// The nodes that add the products of a node in phases: the last one has its name.
+/// The nodes that add the products of a node in phases; the last one has the name of the node.
+/// A node that is no sum of products is returned unchanged.
 fn phased(name: &str, node: &Node, phases: Phases) -> Vec<(String, Node)> {
     if node.products.is_none() || node.kind != NodeKind::Sum {
         return vec![(name.to_string(), node.clone())];

@@ -1,4 +1,4 @@
-//! The quick fingerprint: which of the known arithmetics a device has, by the test kit of the instruction.
+//! The quick fingerprint: the known arithmetics that fit a device, by the test kit of an instruction.
 
 use super::tables::FingerprintRow;
 use crate::{
@@ -11,30 +11,31 @@ use crate::{
     isa::{Instruction, Tiles},
 };
 
-/// Tiles that a device executes for a fingerprint, at most.
+/// Largest number of tiles that a device executes for a fingerprint.
 pub const QUICK: usize = 64;
 
-/// What a fingerprint says.
+/// The outcome of a quick fingerprint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fingerprint {
     /// The instruction.
     pub instruction: Instruction,
-    /// The arithmetics that agree with every answer, those that no input of the kit tells apart together: of each the shipped models
-    /// and instructions that have it.
+    /// The arithmetics that agree with every answer; each is a list of the models that have it.
+    /// A list has shipped models and instructions. Several arithmetics may agree, because the kit does not separate all arithmetics.
     pub matching: Vec<Vec<(String, String)>>,
-    /// How many arithmetics were told apart.
+    /// Number of known arithmetics that the kit separates.
     pub known: usize,
-    /// How many inputs the kit has.
+    /// Number of inputs of the kit.
     pub inputs: usize,
-    /// How many other outputs were compared with the arithmetic that gives all answers of the kit.
+    /// Number of further outputs compared with the arithmetics that give all answers of the kit.
     pub others: usize,
-    /// The first input that it gives otherwise, or the kit's last one, with D.
+    /// The input, with D, that refuted the last known arithmetic: a further one, or one of the kit.
     pub refuted: Option<String>,
     /// Tiles that the device executed.
     pub executions: usize,
 }
 
-/// Asks the test kit of each instruction, as [`quick`], and hands `found` each outcome as soon as it is known.
+/// Asks the test kit of each instruction, as [`quick`].
+/// Each outcome goes to `found` at once.
 ///
 /// # Errors
 /// The first error that `found` returns.
@@ -50,8 +51,9 @@ pub fn quick_all(
     instructions.iter().try_for_each(|instruction| found(instruction, quick(device, instruction, seed, nans)))
 }
 
-/// Asks the test kit of an instruction, and some other tiles of the arithmetics that give the same answers: at most [`QUICK`] tiles. Where
-/// NaN codes are alike, those that differ in nothing else all match.
+/// Asks the test kit of an instruction, and further tiles of the arithmetics with the same answers.
+///
+/// At most [`QUICK`] tiles are asked. If all NaN codes are equal, arithmetics that differ in nothing else all match.
 ///
 /// # Errors
 /// The device lacks the instruction, or fails; no arithmetic is known for its operands; a signal.
@@ -116,7 +118,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     Ok(found)
 }
 
-/// The input of the kit whose answer no known arithmetic has together with the answers before it.
+/// The first input of the kit that, with the inputs before it, refutes every known arithmetic; and D.
 fn unlike(kit: &Kit, i: &Instruction, asked: &[u64], alike: impl Fn(&[u64], &[u64]) -> bool) -> Option<String> {
     let agree = |count: usize| kit.known.iter().any(|known| alike(&known.answers[..count], &asked[..count]));
     let at = (0..asked.len()).find(|at| !agree(at + 1))?;

@@ -1,8 +1,8 @@
-//! Repair of a rule that misses answers: the changes of its keys, alone and in pairs, that explain what it misses.
+//! Repair of a rule that misses answers, by changes of its keys, alone and in pairs.
 //!
-//! Every change is held against a sample of the missed cases, with some of each kind. The change that explains the most,
-//! and breaks the least, is taken; where no single change explains anything, pairs of changes are tried, of each key one
-//! for each way in which it changes the answers of the sample.
+//! Every change is compared with a sample of the missed cases, with some of each kind. The change that explains the most,
+//! and breaks the least, is made. If no single change explains anything, pairs of changes are tried: for each key, one change
+//! for each way in which the answers to the sample change.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,11 +22,11 @@ use crate::{
 
 /// Missed cases by which changes are sifted.
 const SAMPLE: usize = 24;
-/// Missed cases by which many changes are sifted.
+/// Missed cases by which joint changes and pairs of changes, which are many, are sifted.
 const FEW: usize = 6;
 /// Largest number of changes that are judged.
 const SCREENED: usize = 1000;
-/// Missed cases, and as many explained ones, that judge changes, and the number of changes that they leave.
+/// Stages that judge changes: missed cases, as many explained ones, and the number of changes kept.
 const JUDGED: [(usize, usize); 3] = [(40, 100), (150, 24), (600, 8)];
 /// Largest number of pairs of changes.
 const PAIRS: usize = 40_000;
@@ -34,7 +34,7 @@ const PAIRS: usize = 40_000;
 const ROUNDS: usize = 24;
 /// Cost of making a program, in products.
 const MAKING: u64 = 400;
-/// Distance of the bits that are changed together with a rounding.
+/// Largest change of a number of bits that is made together with a rounding.
 const REACH: i32 = 30;
 
 /// A rule, and the cases that it misses and explains.
@@ -147,7 +147,7 @@ impl Repair<'_> {
         own.chain(together::all(&self.rule, self.part, REACH)).collect()
     }
 
-    /// Changes that the language allows, with their answers to the sample, those that change nothing left out.
+    /// Tries the moves that the language allows on the sample, and leaves out moves without effect.
     fn sift(&self, sample: &[usize], moves: Vec<Move>) -> Vec<Sifted> {
         let now: Vec<u64> = sample.iter().map(|at| self.program.dot(&self.cases[*at].0)).collect();
         self.work.spend_cases(moves.len() * sample.len());
@@ -160,7 +160,7 @@ impl Repair<'_> {
             let program = program(&rule, self.part)?;
             let answers: Vec<u64> = sample.iter().map(|at| program.dot(&self.cases[*at].0)).collect();
             let fixed = sample.iter().zip(&answers).filter(|(at, answer)| self.cases[**at].1 == **answer).count();
-            // What changes nothing alone may do so with another change.
+            // A structural change may have an effect only together with another change.
             let changes = answers != now || own.is_structural();
             changes.then(|| Sifted {
                 rule,
@@ -174,7 +174,8 @@ impl Repair<'_> {
         sifted.into_iter().flatten().collect()
     }
 
-    /// The changed rules that explain the most cases, the best first, of those that explain some of the sample.
+    /// The changed rules that explain the most cases, the best first.
+    /// Each of `rules` has the number of cases of the sample that it explains.
     fn best(&self, rules: impl Iterator<Item = (usize, Rule)>) -> Vec<Judged> {
         let mut rules: Vec<(usize, Rule)> = rules.collect();
         rules.sort_by_key(|(fixed, _)| std::cmp::Reverse(*fixed));
@@ -182,7 +183,7 @@ impl Repair<'_> {
         let made =
             parallel::map(rules, |(_, rule)| Some(Judged { program: program(&rule, self.part)?, rule, worth: 0 }));
         let mut judged: Vec<Judged> = made.into_iter().flatten().collect();
-        // Few are held against many cases.
+        // Each stage compares fewer rules with more cases.
         for (count, kept) in JUDGED {
             let (missed, explained) = (spread(&self.missed, count), spread(&self.explained, count));
             self.work.spend_cases(judged.len() * (missed.len() + explained.len()));
@@ -201,14 +202,14 @@ impl Repair<'_> {
         judged
     }
 
-    /// The best pairs of changes where no single one explains anything.
+    /// The best pairs of changes, for a rule that no single change improves.
     fn pairs(&self, sample: &[usize], singles: &[Sifted]) -> Vec<Judged> {
         let mut seen = HashSet::new();
         let distinct: Vec<&Sifted> = singles
             .iter()
             .filter(|own| !own.ranged)
             .filter(|own| {
-                // Changes of one key that change the answers alike are one; what changes nothing yet may be any.
+                // Changes at one place with the same answers count as one, but any structural change may matter in a pair.
                 let place = own.key.rsplit_once('.').map_or(&own.key[..], |(place, _)| place);
                 let rule = if own.structural { own.rule.table().to_string() } else { String::new() };
                 seen.insert((place.to_string(), own.answers.clone(), rule))
@@ -216,11 +217,11 @@ impl Repair<'_> {
             .collect();
         let keys: HashSet<String> = self.singles().iter().map(|own| own.key().to_string()).collect();
         let few = spread(sample, FEW);
-        // No number depends on what other threads have done meanwhile.
+        // The number of pairs is fixed here, so that it does not depend on the pace of the threads.
         let cost = MAKING + (few.len() * self.part.stored_k()) as u64;
         let each = (PAIRS as u64).min(self.work.left() / cost) as usize / distinct.len().max(1);
         let tried = parallel::map(&distinct, |first| {
-            // What the first change makes possible, then what was possible before.
+            // Changes that the first one makes possible are tried before changes that were possible without it.
             let all: Vec<Move> = moves::by_key(&first.rule, self.part).into_iter().flatten().collect();
             let (new, old): (Vec<Move>, Vec<Move>) = all.into_iter().partition(|own| !keys.contains(own.key()));
             let again = |own: &Move| own.key() > &first.key[..] || own.is_structural() && own.key() != first.key;
@@ -247,7 +248,7 @@ fn explains(program: &Program, (case, answer): &Answered) -> bool {
     program.dot(case) == *answer
 }
 
-/// Number of the kind of a case: what its operands hold and what its answer is.
+/// Number of the kind of a case, by the classes of its operands and of its answer.
 fn kind(part: &Instruction, (case, answer): &Answered) -> u32 {
     let has =
         |format: &Format, codes: &[u64], class: Class| codes.iter().any(|code| format.decode(*code).class == class);
@@ -265,7 +266,7 @@ fn kind(part: &Instruction, (case, answer): &Answered) -> u32 {
     d + 5 * (u32::from(special) + 2 * u32::from(operands(Class::Subnormal)) + 4 * of_c)
 }
 
-/// So many of these, spread evenly.
+/// Up to `count` of these, spread evenly.
 pub(super) fn spread<T: Clone>(all: &[T], count: usize) -> Vec<T> {
     let count = count.min(all.len());
     (0..count).map(|at| all[at * all.len() / count].clone()).collect()

@@ -1,4 +1,4 @@
-//! Identifying one instruction: asking, searching, and asking again where candidates differ.
+//! The identification of one instruction: asking, searching, and asking again where candidates differ.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -28,83 +28,88 @@ use crate::{
     trace::Trace,
 };
 
-/// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
+/// Tiles of the verification stream that are asked first.
 const FIRST: usize = 72;
+/// Fewest tiles of the stream that are asked before a rule counts as found.
 const MOST: usize = 600;
-/// Outputs that are asked at least before the rule counts as found, and the tiles that this may take.
+/// Fewest outputs that are asked before a rule counts as found, if [`MOST_TILES`] suffice.
 const FEWEST_OUTPUTS: usize = 40_000;
+/// Largest number of tiles that these outputs may take.
 const MOST_TILES: usize = 5_000;
-/// Tiles that are asked a second time, turned.
+/// Tiles that are asked a second time, with their rows and columns in other places.
 const REPEATED: usize = 48;
-/// Tiles of the stream that are looked through for one on which two candidates differ.
+/// Tiles of the stream that are searched for tiles on which two candidates differ.
 const LOOKED_THROUGH: usize = 1 << 9;
-/// The products that this may take to compute.
+/// Largest number of products that this search of the stream computes.
 const TELLING: u64 = 1 << 27;
-/// How often the search begins again from all hypotheses.
+/// Largest number of times that the search begins from all hypotheses.
 const REACHED: usize = 4;
-/// How often candidates are told apart before the search gives up.
+/// Largest number of rounds in which candidates are compared and tiles are asked.
 const ROUNDS: usize = 60;
 
 /// Products that one stage of a search may compute: a second or two of a core.
 pub const WORK: u64 = 1 << 24;
 
-/// How an instruction is identified.
+/// The plan of a search: its seed, its limits, and the rules with which it begins.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The seed of the operands.
     pub seed: u64,
     /// Tiles that the device may execute.
     pub budget: u64,
-    /// How long its answers may take in all.
+    /// Longest time that its answers may take in all.
     pub time: Duration,
-    /// Whether the search begins with the arithmetics of shipped models, or from nothing.
+    /// True if the search begins with the arithmetics of shipped models, false if it begins from nothing.
     pub catalogue: bool,
-    /// Rules that were found of other instructions of the device: they are tried before all others.
+    /// Rules found for other instructions of the device, which are tried before all others.
     pub begun: Vec<Rule>,
-    /// What the search may compute before it ends without a rule, in products, about: usually [`WORK`].
+    /// Products, about, that one stage of the search may compute; usually [`WORK`].
     pub work: u64,
 }
 
-/// What was found out about an instruction.
+/// The result for one instruction: its rule, the answers, and how the search ended.
 #[derive(Debug, Clone)]
 pub struct Identification {
     /// The instruction.
     pub instruction: Instruction,
     /// The rule of the device, or the nearest that was found; `None` without one.
     pub rule: Option<Rule>,
-    /// The shipped model and the instruction whose rule it is, unchanged.
+    /// The shipped model and the instruction that have this rule unchanged, if any.
     pub known: Option<(String, String)>,
     /// The tiles that were asked, with the answers.
     pub asked: Trace,
-    /// How many outputs the rule answers otherwise.
+    /// Number of asked outputs that the rule does not give; without a rule, `usize::MAX`.
     pub misses: usize,
     /// Tiles that the device has executed.
     pub executions: u64,
-    /// Whether the number of tiles that may be executed was reached before the end, or the time that the answers may take.
+    /// True if the search used up its tiles or its time before the end.
     pub spent: bool,
-    /// What ended it before its end: the device failed; an interruption.
+    /// The reason for an early end: a failure of the device, or an interruption.
     pub failure: Option<String>,
-    /// What the device gave for everything that it was asked, where that ended the search.
+    /// The one answer that the device gave to everything, if that ended the search.
     pub uniform: Option<Uniform>,
-    /// The shipped model of the generation that the device says it is.
+    /// The shipped model of the generation that the device reports.
     pub generation: Option<String>,
-    /// Which NaN codes are equal: where all are, what the rule says of NaN was not measured.
+    /// The NaN codes that count as equal.
+    /// If all do, the answers do not measure the keys of NaN.
     pub nans: Nans,
 }
 
 impl Identification {
-    /// Whether answers say something of a key of the rule.
+    /// True if the answers measure a key of the rule.
     pub fn is_measured(&self, key: &str) -> bool {
         self.nans == Nans::ByCode || !key.starts_with("nan")
     }
 
-    /// The text of a model file whose only rule it is.
+    /// The text of a model file whose only rule is this one.
     pub fn text(&self) -> String {
         file::model(self.rule.as_slice())
     }
 }
 
-/// Works out how `device` computes `instruction`. Where the device fails in the middle, what was learned until then is returned.
+/// Works out how `device` computes `instruction`.
+///
+/// If the device fails in the middle, the result covers the answers until then.
 ///
 /// # Errors
 /// The device lacks the instruction, fails before it has answered anything, or is not a function of its operands.
@@ -117,7 +122,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
     let mut first = Corners::of(&part).tiles;
     first.extend(&stream.take(FIRST));
-    // Where not all can be asked, some of every kind.
+    // A random order asks some tiles of every kind, even if not all can be asked.
     let first = shuffled(&part, &first, plan.seed);
     bench.ask(&first)?;
     bench.repeat(REPEATED)?;
@@ -128,7 +133,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, None)
 }
 
-/// Goes on from an earlier search with cases that its rule misses: what was answered then is not asked again.
+/// Continues an earlier search with cases that its rule misses; nothing is asked twice.
 ///
 /// # Errors
 /// Like [`identify`].
@@ -144,7 +149,7 @@ pub fn go_on(device: &mut dyn Device, earlier: &Identification, cases: &[Case], 
     }
     bench.recall(&earlier.asked.inputs, &earlier.asked.d)?;
     bench.ask(&tiles)?;
-    // Fewer tiles of the stream were asked than tiles in all.
+    // The stream goes on after the number of all asked tiles, because fewer of them were tiles of the stream.
     let stream = Stream { part: part.clone(), seed: plan.seed, next: earlier.asked.count() as u64 };
     let starts = if plan.catalogue { starts::known(&part, earlier.generation.as_deref()) } else { Vec::new() };
     let found = earlier.rule.clone().map(|rule| Found { rule, known: None, misses: 0 });
@@ -153,8 +158,9 @@ pub fn go_on(device: &mut dyn Device, earlier: &Identification, cases: &[Case], 
     Ok(Identification { executions: earlier.executions + found.executions, ..found })
 }
 
-/// What a recording leaves of the arithmetics that the language has: nothing can be asked. With `catalogue` the search begins with the
-/// arithmetics of shipped models.
+/// Works out the arithmetic that a recording shows, of all that the language has; nothing can be asked.
+///
+/// With `catalogue` the search begins with the arithmetics of shipped models.
 ///
 /// # Errors
 /// The recording has no outputs, or two for one tile.
@@ -199,22 +205,22 @@ impl Stream {
     }
 }
 
-/// What is asked, and what follows.
+/// The search for the rule of one instruction: its questions, the answers, and its hypotheses.
 pub(super) struct Dialogue<'a> {
-    /// What is asked, with every answer.
+    /// The bench that asks the device and keeps every answer.
     pub(super) bench: Bench<'a>,
     pub(super) work: Work,
     pub(super) stream: Stream,
     /// Rules with which the search begins, and the order that masks found.
     pub(super) hypotheses: Option<(Vec<Rule>, Option<Order>)>,
-    /// What the steps of the sum do, before any repair.
+    /// The steps of the sum as fitted, before any repair.
     pub(super) fitted: Option<SumSteps>,
-    /// The order that masks found, where it says nothing of blocks.
+    /// The order that masks found, if they found no blocks in it.
     pub(super) open: Option<Order>,
     pub(super) failure: Option<String>,
 }
 
-/// A rule, where it is from if it is a known one, and the number of outputs that it misses.
+/// A rule, its model and instruction if it is a known one, and the number of outputs that it misses.
 struct Found {
     rule: Rule,
     known: Option<(String, String)>,
@@ -222,13 +228,13 @@ struct Found {
 }
 
 impl<'a> Dialogue<'a> {
-    /// A search of which one stage may compute so many products.
+    /// A search whose stages may each compute `each` products.
     fn new(bench: Bench<'a>, stream: Stream, each: u64) -> Dialogue<'a> {
         let work = Work::new(bench.answers.part.stored_k(), each);
         Dialogue { bench, work, stream, hypotheses: None, fitted: None, open: None, failure: None }
     }
 
-    /// The search, from a rule that an earlier one found, if any.
+    /// Runs the search, from the rule of an earlier one if there is any.
     ///
     /// # Errors
     /// The device is not a function of its operands.
@@ -248,7 +254,7 @@ impl<'a> Dialogue<'a> {
             if interrupt::pending().is_some() {
                 break;
             }
-            // What is known already comes first, unchanged.
+            // A known rule that gives every answer is preferred to a repaired one.
             found = match (self.unchanged(known), found) {
                 (Some(unchanged), _) => Some(unchanged),
                 (None, Some(found)) => {
@@ -270,7 +276,7 @@ impl<'a> Dialogue<'a> {
                 }
             }
             let Some(agreeing) = found.as_ref().filter(|found| found.misses == 0) else { break };
-            // More of the stream, then cases on which it differs from its neighbours.
+            // More of the stream is asked first, then tiles on which the rule differs from its neighbours.
             let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&agreeing.rule) };
             asked += tiles.count;
             if tiles.count == 0 || !self.ask(&tiles) {
@@ -294,7 +300,7 @@ impl<'a> Dialogue<'a> {
         Some(Found { rule: start.rule.clone(), known: start.known.clone(), misses: 0 })
     }
 
-    /// Asks tiles; whether anything was answered.
+    /// Asks tiles; true if any was answered.
     pub(super) fn ask(&mut self, tiles: &Tiles) -> bool {
         match self.bench.ask(tiles) {
             Ok(answers) => !answers.is_empty(),
@@ -305,7 +311,7 @@ impl<'a> Dialogue<'a> {
         }
     }
 
-    /// The code of D that stands for NaN most often, else that of the format.
+    /// The most frequent code of NaN among the answers; without one, the NaN of D's format.
     pub(super) fn nan(&self) -> u64 {
         let d = self.bench.answers.part.d;
         let mut counts = BTreeMap::new();
@@ -316,8 +322,9 @@ impl<'a> Dialogue<'a> {
         most.or(d.nan()).unwrap_or(0)
     }
 
-    /// Tiles that were not asked, on which a rule differs from those of its one-step changes that all answers agree with: one
-    /// for each of them, where there is one.
+    /// Tiles of the stream that distinguish a rule from its open one-step changes.
+    ///
+    /// A change is open if all answers agree with it. Each open change gets a tile on which it differs from the rule, if one is found.
     fn telling(&mut self, rule: &Rule) -> Tiles {
         let part = self.bench.answers.part.clone();
         let mut telling = Tiles::zeros(&part, 0);
@@ -349,7 +356,7 @@ impl<'a> Dialogue<'a> {
     fn conclude(&mut self, instruction: &Instruction, found: Option<Found>) -> Identification {
         let known = &self.bench.answers;
         let (rule, origin) = match found {
-            // What is known already stays as it is.
+            // A known rule is kept as shipped, with all its keys.
             Some(Found { rule, known: Some(origin), .. }) => (Some(rule), Some(origin)),
             Some(Found { rule, .. }) if interrupt::pending().is_some() => (Some(rule), None),
             Some(Found { rule, misses, .. }) => (Some(simplest(rule, misses, known)), None),
@@ -379,7 +386,7 @@ impl<'a> Dialogue<'a> {
     }
 }
 
-/// The rule without the keys that no answer needs; it misses so many outputs.
+/// Removes the keys that no answer needs from a rule that misses `misses` outputs.
 fn simplest(mut rule: Rule, misses: usize, known: &Answers) -> Rule {
     let as_good = |rule: &Rule| evaluator(rule, &known.part).is_some_and(|own| known.misses(&own) <= misses);
     let mut keys: Vec<&str> = KEYS.iter().map(|key| key.name).collect();

@@ -1,4 +1,4 @@
-//! What a rule misses: outputs by kind of difference, and what they have in common.
+//! The shortfall of a rule: the outputs that it misses, by kind, and what they have in common.
 
 use super::{Finding, common::common};
 use crate::{
@@ -20,7 +20,7 @@ pub(super) struct Shortfall {
     asked: Vec<KindCount>,
     /// Held-out outputs that differ, by kind.
     held_out: Vec<KindCount>,
-    /// What the missed outputs have in common, in sentences.
+    /// Sentences on what the missed outputs have in common.
     pub(super) common: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl Shortfall {
         match (finite, &self.asked[..]) {
             (false, []) => Some(format!("Every finite result agrees. {said}")),
             (false, _) => Some(format!("Every finite result agrees; {said}")),
-            // All are of one kind that needs no words.
+            // Differing finite results, the usual kind, need no words.
             (true, [KindCount { kind: DifferenceKind::Finite, .. }] | []) => None,
             (true, _) => Some(said),
         }
@@ -114,7 +114,7 @@ impl KindCount {
     }
 }
 
-/// Some of the places, from all over.
+/// Up to [`EXAMINED`] of the places, spread evenly.
 fn sample(all: &[usize]) -> impl Iterator<Item = usize> + '_ {
     all.iter().copied().step_by(all.len().div_ceil(EXAMINED).max(1))
 }

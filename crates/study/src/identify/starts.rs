@@ -1,4 +1,4 @@
-//! Where a search begins: the arithmetics that are known, and the common shapes.
+//! The rules with which a search begins: known arithmetics, and common shapes.
 
 use super::candidate::candidate;
 use crate::{
@@ -9,13 +9,13 @@ use crate::{
     isa::{self, Instruction},
 };
 
-/// Products that are added before they are scaled, where there are not as many as in a block.
+/// Number of products that hardware often adds before scaling, if it is less than a block.
 const SCALED: usize = 16;
 
-/// The narrowest accumulator of integers that is looked for.
+/// Bits of the narrowest accumulator of integers that is tried.
 const NARROWEST: u32 = 8;
 
-/// A rule to begin with, and where it is from.
+/// A rule to begin with, and its origin.
 #[derive(Debug, Clone)]
 pub(super) struct Start {
     /// The rule.
@@ -26,7 +26,7 @@ pub(super) struct Start {
 
 /// The rules that shipped models have for instructions with the same formats, each once.
 ///
-/// The rules of the instruction itself come first. A rule that several models have is known from the model `generation`, if it has it.
+/// The rules of the instruction itself come first. A rule of several models is attributed to the model `generation`, if it has the rule.
 pub(super) fn known(i: &Instruction, generation: Option<&str>) -> Vec<Start> {
     let same = |other: &&Instruction| {
         [other.a, other.b, other.c, other.d] == [i.a, i.b, i.c, i.d]
@@ -94,7 +94,7 @@ pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> 
             for part in &parts {
                 for (join, c) in joins {
                     let is_joined = (join, c) != (Join::Chain, CPosition::First);
-                    // The rounding of additions is a matter of its own.
+                    // Additions round to nearest here; their rounding is found separately.
                     let addition = Rounded { rounding: Rounding::Rne, ..target };
                     for mut rule in kinds(i, is_joined) {
                         (rule.group, rule.parts, rule.join, rule.c) = (Some(*group), part.clone(), join, c);
@@ -109,7 +109,8 @@ pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> 
     plain(rules, i)
 }
 
-/// Sums of integers of every width, those as wide as D first: they wrap around, or saturate after every group.
+/// Sums of integers of every width, the width of D first.
+/// They wrap around, or saturate after every group.
 fn integers(i: &Instruction, groups: &[usize]) -> Vec<Rule> {
     let whole = i.stored_k();
     let mut rules: Vec<Rule> = Vec::new();
@@ -131,7 +132,7 @@ fn integers(i: &Instruction, groups: &[usize]) -> Vec<Rule> {
     rules
 }
 
-/// The numbers of k that a group has most often: the divisors of all, the largest first.
+/// The usual numbers of k in a group: the divisors of all k, the largest first.
 pub(super) fn groups(i: &Instruction) -> Vec<usize> {
     let k = i.stored_k();
     (1..=k).rev().filter(|group| k.is_multiple_of(*group)).collect()
@@ -148,17 +149,17 @@ fn stepped(step: Step) -> Rule {
     rule
 }
 
-/// A rule with a usual alignment.
+/// A fused rule with a usual alignment.
 fn fused() -> Rule {
     let mut rule = stepped(Step::Fused);
     rule.alignment = Some(Alignment::new(24, Rounding::Rz));
     rule
 }
 
-/// How a group may be summed.
+/// The rules for the usual ways to sum a group.
 fn kinds(i: &Instruction, is_joined: bool) -> Vec<Rule> {
     let mut kinds = plain_kinds(i, is_joined);
-    // Products of a block, or of as many as hardware often has in one, that are added before they are scaled.
+    // Hardware may add products before they are scaled: all of a block, or as many as blocks often have.
     let block = i.scale.map_or(0, |scale| scale.block);
     let sums = [block, SCALED].into_iter().filter(|sums| *sums > 1 && block.is_multiple_of(*sums));
     for sums in sums.take(if block == SCALED { 1 } else { 2 }) {
@@ -170,7 +171,7 @@ fn kinds(i: &Instruction, is_joined: bool) -> Vec<Rule> {
     kinds
 }
 
-/// The same without sums that are scaled.
+/// The rules for the usual ways to sum a group, without sums that are scaled.
 fn plain_kinds(i: &Instruction, is_joined: bool) -> Vec<Rule> {
     let lanes = Lanes { period: 2, bits: 24, rounding: Rounding::Rd };
     let late = Late::new([31, 24], Rounding::Rd);
@@ -194,7 +195,7 @@ fn plain_kinds(i: &Instruction, is_joined: bool) -> Vec<Rule> {
     kinds
 }
 
-/// What sums may be rounded to.
+/// The usual formats and roundings of sums.
 fn targets(d: &Format) -> Vec<Rounded> {
     let targets: &[(&str, Rounding)] = match d.name {
         "f64" => &[("f64", Rounding::Rne)],

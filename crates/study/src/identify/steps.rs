@@ -1,4 +1,4 @@
-//! The steps of a sum with what each does, and the rule that says so.
+//! The steps of a sum, what each of them does, and the rule that describes them.
 
 use super::candidate::{candidate, program};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     softfloat::ResultTarget,
 };
 
-/// What a step adds.
+/// A part that a step adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// The element of C.
@@ -36,59 +36,61 @@ impl Part {
 /// One step of a sum.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Step {
-    /// What it adds.
+    /// The parts that it adds.
     pub parts: Vec<Part>,
-    /// The terms of each part.
+    /// All terms below each part.
     pub leaves: Vec<Vec<Leaf>>,
-    /// How masks saw the parts meet.
+    /// The way in which the parts meet, as masks showed.
     pub manner: Manner,
-    /// What it does.
+    /// The arithmetic of the step.
     pub own: Own,
 }
 
 impl Step {
-    /// Whether it is an ordinary addition of two.
+    /// True if it is an ordinary addition of two parts.
     fn adds(&self) -> bool {
         self.own.cut.is_none() && self.parts.len() == 2 && self.own.zero.is_none()
     }
 }
 
-/// What a step does with its parts.
+/// The arithmetic of a step: how it aligns, rounds and treats its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Own {
-    /// How it aligns them; `None`: it adds them exactly.
+    /// The alignment of the parts; `None` if they are added exactly.
     pub cut: Option<Alignment>,
-    /// Products whose places differ by remainder are aligned and added apart: the period, and how these sums are aligned.
+    /// The number of lanes, and the alignment of the lanes' sums; `None` without lanes.
+    /// Products whose places have the same remainder share a lane, which is aligned and added separately.
     pub lanes: Option<(usize, Alignment)>,
-    /// How the sum of the products is aligned with what is not a product, where that comes after them.
+    /// The alignment of the products' sum with the other term, if that term is added late.
     pub late: Option<Late>,
-    /// What the sum is rounded to.
+    /// The format and rounding of the sum.
     pub target: Target,
-    /// What becomes of each product before.
+    /// The treatment of each product before the sum.
     pub products: Products,
-    /// The sign of a sum that is zero; `None`: what is meant where a rule says nothing, of two terms that of IEEE 754.
+    /// The sign of a sum that is zero.
+    /// `None`: the default of the language; for an addition of two terms this is the sign of IEEE 754.
     pub zero: Option<ZeroSign>,
 }
 
-/// The bits that are kept of a sum of products and of what is added late, and how the rest is cut off.
+/// The bits that are kept of a sum of products and of a late term, and the rounding of the rest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Late {
     pub sum: i32,
     pub other: i32,
     pub rounding: Rounding,
-    /// How far below the largest exponent what is added late is left out.
+    /// Largest distance of the late term below the largest exponent; beyond, it is dropped.
     pub drop: Option<i32>,
     pub floor: Option<i32>,
 }
 
 impl Late {
-    /// The alignment of both.
+    /// The alignment of the sum and of the late term.
     fn cut(self) -> Alignment {
         Alignment { floor: self.floor, ..Alignment::new(self.sum.max(self.other), self.rounding) }
     }
 }
 
-/// What numbers are rounded to.
+/// The format and rounding to which numbers are rounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Target {
     pub format: &'static Format,
@@ -103,23 +105,23 @@ impl Target {
     }
 }
 
-/// What becomes of the products of a step before they are added.
+/// The treatment of the products of a step before they are added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Products {
-    /// They stay what they are.
+    /// They stay exact.
     Exact,
-    /// They stay what they are; in an alignment the exponent of the leading bit counts.
+    /// They stay exact; in an alignment the exponent of the leading bit counts.
     Normalised,
     /// They are rounded.
     Rounded(Target),
     /// Each is cut and rounded in a step of its own; without a target it is only cut.
     Alone(Option<Alignment>, Option<Target>),
-    /// The first of two is cut and rounded as the sum is, the first one or the second.
+    /// One of two products is first cut and rounded as the sum is: the first one, or the second.
     Started { second: bool },
 }
 
 impl Own {
-    /// How the sum of the products is aligned.
+    /// The alignment of the sum of the products.
     fn whole(&self) -> Option<Alignment> {
         self.lanes.map(|(_, cut)| cut).or(self.cut)
     }
@@ -130,25 +132,26 @@ impl Own {
     }
 }
 
-/// The steps of a sum: the last one first, each before those that it takes.
+/// The steps of a sum, the last one first.
+/// Each step comes before the steps whose results it adds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SumSteps {
     pub steps: Vec<Step>,
-    /// How the last value becomes a number of D.
+    /// The rounding of the last value to D.
     pub output: Rounding,
     /// The code of D for NaN.
     pub nan: u64,
 }
 
 impl SumSteps {
-    /// The steps of an order, as they are where nothing is known: exact, in binary64.
+    /// The steps of an order before anything is known of them: exact, rounded to binary64.
     pub(super) fn of(order: &Order, nan: u64) -> Option<SumSteps> {
         let Order::Meeting(last) = order else { return None };
         let target = Target::new(format::find("f64").ok()?, Rounding::Rne);
         let products = Products::Exact;
         let own = Own { cut: None, lanes: None, late: None, target, products, zero: None };
         let mut steps = SumSteps { steps: Vec::new(), output: Rounding::Rne, nan };
-        // A step takes its number before those that it takes, without recursion: chains are as deep as they are long.
+        // A step is numbered before its parts. Not recursive, because a chain has one level for each of its steps.
         let mut open: Vec<(&Meeting, Option<(usize, usize)>)> = vec![(last, None)];
         while let Some((meeting, place)) = open.pop() {
             let number = steps.steps.len();
@@ -172,29 +175,29 @@ impl SumSteps {
         Some(steps)
     }
 
-    /// The rule.
+    /// The rule that describes the steps.
     pub(super) fn rule(&self, i: &Instruction) -> Rule {
         candidate(self.written(false, i.scale.is_some()), i)
     }
 
-    /// The rule in which what could be ordinary additions are sums, whose zeros may have any sign.
+    /// The rule with sums in place of ordinary additions; the zeros of sums may have any sign.
     pub(super) fn rule_of_sums(&self, i: &Instruction) -> Rule {
         candidate(self.written(true, false), i)
     }
 
-    /// The conversion to D, where it is not to nearest.
+    /// The conversion to D, if it is not to nearest.
     pub(super) fn output(&self) -> Option<Conversion> {
         let conversion = Conversion { rounding: self.output, overflow: Overflow::Standard };
         Some(conversion).filter(|conversion| conversion.rounding != Rounding::Rne)
     }
 
-    /// The program in which every step that may be one is a sum.
+    /// The program with sums in place of ordinary additions.
     pub(super) fn program(&self, i: &Instruction) -> Option<Program> {
         program(&self.rule_of_sums(i), i)
     }
 
-    /// The steps that are one chain of additions with this one, which is the last of them: the products that they add, in order; and
-    /// the first of them.
+    /// The chain of additions that ends in step `last`.
+    /// Returns the products that follow its first step, in order, and the number of the first step.
     fn chain(&self, last: usize) -> (Vec<usize>, usize) {
         let (mut at, mut added) = (last, Vec::new());
         while let (None, [Part::Product(k), Part::Step(below)] | [Part::Step(below), Part::Product(k)]) =
@@ -214,8 +217,10 @@ impl SumSteps {
         (added, at)
     }
 
-    /// The rule; with `sums` what could be ordinary additions are sums, too, and where products are scaled those of them:
-    /// they are added in sums alone.
+    /// The rule of the steps, not yet a candidate.
+    ///
+    /// With `sums`, sums replace ordinary additions. With `scaled`, sums replace the additions of products, because scaled products are
+    /// added in sums alone.
     fn written(&self, sums: bool, scaled: bool) -> Rule {
         let mut rule = Rule::default();
         (rule.nan, rule.output) = (Some(self.nan), self.output());
@@ -314,21 +319,21 @@ impl Late {
 }
 
 impl Target {
-    /// The value of a key that says what numbers are rounded to.
+    /// The value of a key for a format and a rounding.
     pub(super) fn rounded(self) -> Rounded {
         let Target { format, rounding, overflow } = self;
         Rounded { overflow, ..Rounded::new(format, rounding) }
     }
 }
 
-/// Lets the step with this number of a program do something else, as far as that takes no other operations.
+/// Changes the arithmetic of step `number` of a program, as far as that needs the same operations.
 pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
     let d = program.instruction.d;
     let destination = |target, zero| destination(target, (d, nan), zero);
     let name = format!("n{number}");
     for step in &mut program.steps {
         let Some(rest) = step.name.strip_prefix(&name) else { continue };
-        // The step itself, or a part of it.
+        // The name goes on after the number for parts of the step: p for a product, l for a lane, s for the sum before a late term.
         let kind = rest.chars().next();
         if kind.is_some_and(|kind| !['p', 'l', 's'].contains(&kind)) {
             continue;

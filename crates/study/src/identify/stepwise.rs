@@ -1,4 +1,4 @@
-//! What the steps of an order do, one after the other from the last one; and which order, where masks leave several.
+//! Fits of all steps of an order, from the last step on, and of the order if masks leave several.
 
 use super::{
     apart::MOST_LANES,
@@ -16,15 +16,17 @@ use crate::{
     order::{Leaf, Order},
 };
 
-/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
+/// Largest number of steps of a sum that is fitted step by step.
 const MOST_STEPS: usize = 80;
+/// Outputs that show one step.
 const SHOWING: usize = 1024;
+/// Largest number of tiles for these outputs.
 const MOST_SHOWING: usize = 32;
 /// Products and operations that fitting the steps of one order may take.
 const FITTING: u64 = 1 << 25;
 /// Products and operations that fitting several orders may take.
 const ORDERING: u64 = 1 << 25;
-/// Outputs for each one that an order may miss and still be taken at once.
+/// An order that misses at most one output in this many is taken at once.
 const NEAR: usize = 256;
 /// Number of orders that are kept.
 const COMPARED: usize = 3;
@@ -72,9 +74,10 @@ impl Dialogue<'_> {
         (best.1, Some(best.2), others)
     }
 
-    /// Fits several orders; returns the nearest, each with its steps and the number of answers that it misses.
+    /// Fits several orders; returns the nearest ones, each with its steps.
     ///
-    /// An order that misses few enough for one common cause is returned alone, with 0 misses.
+    /// Each comes with the number of answers that it misses. An order that misses few enough for one common cause is returned alone, with 0
+    /// misses.
     pub(super) fn fit_all(
         &mut self,
         directed: &mut Directed,
@@ -99,7 +102,7 @@ impl Dialogue<'_> {
         fitting
     }
 
-    /// How many of the answers that are known steps give otherwise.
+    /// The number of known answers that these steps do not give.
     fn missed_by(&self, steps: &SumSteps) -> usize {
         let part = &self.bench.answers.part;
         let own = evaluator(&steps.rule(part), part);
@@ -109,8 +112,10 @@ impl Dialogue<'_> {
         own.map_or(usize::MAX, |own| self.bench.answers.misses(&own))
     }
 
-    /// What each step of an order does, the last one first, by tiles that show it alone; from so much work on only those possibilities are
-    /// tried that other steps have. Of what is looked for in the usual depth every step has to be found.
+    /// Fits the steps of an order, the last one first, to tiles that show each step alone.
+    ///
+    /// After `most` work, only the arithmetic of other steps is tried for a step. In the usual depth every step has to be explained; else
+    /// the result is `None`.
     fn fit(
         &mut self,
         directed: &mut Directed,
@@ -128,7 +133,7 @@ impl Dialogue<'_> {
             if depth == Depth::Usual && self.work.spent() > most || interrupt::pending().is_some() {
                 return None;
             }
-            // The cases that show its alignment and rounding, and how many of them these leave unexplained.
+            // The cases that show the alignment and the rounding, and the number of them that stay unexplained.
             let mut sums = (Vec::new(), 0);
             for shown in [Shown::Sum, Shown::Products] {
                 let cases = self.shown(directed, &steps.steps[number], shown, SHOWING)?;
@@ -137,7 +142,7 @@ impl Dialogue<'_> {
                 }
                 let now = steps.steps[number].own;
                 let fit = Fit { part: &part, steps: &steps, number, depth };
-                // What another step does comes first.
+                // Steps are often alike, so the arithmetic of the steps found before is tried first.
                 let alike = found.iter().map(|other| match (shown, other.late) {
                     (Shown::Sum, Some(_)) => *other,
                     (Shown::Sum, None) => Own { products: Products::Exact, ..*other },
@@ -163,7 +168,7 @@ impl Dialogue<'_> {
                             Shown::Sum => fit.sum(&cases)?,
                             Shown::Products => fit.whole(&sums, &cases)?,
                         };
-                        // What is rounded in a wider format may be rounded otherwise to D.
+                        // A result that was rounded in a wider format may be converted to D with another rounding.
                         let narrow = part.d.bits < 32 || depth > Depth::Usual;
                         if number == 0 && shown == Shown::Sum && narrow && !fitted.fits(cases.len()) {
                             for rounding in ROUNDINGS {
@@ -199,7 +204,7 @@ impl Dialogue<'_> {
         Some(steps)
     }
 
-    /// Cases that show what a step does, about so many of them, with the answers.
+    /// Asks about `outputs` cases that show what a step does; returns them with the answers.
     pub(super) fn shown(
         &mut self,
         directed: &mut Directed,
@@ -215,7 +220,7 @@ impl Dialogue<'_> {
                 tiles.extend(&tile);
             }
         }
-        // Products that may be summed apart from others.
+        // Two products at these distances show if the step has lanes.
         if shown == Shown::Sum {
             (2..=MOST_LANES).filter_map(|places| directed.apart(step, places)).for_each(|tile| tiles.extend(&tile));
         }

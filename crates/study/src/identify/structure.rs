@@ -1,4 +1,4 @@
-//! Rules that sum in a given order: which of the common shapes do, and a tree of nodes that does.
+//! Rules that sum in a given order: the common shapes that do, with the arithmetic of a device.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,9 @@ use crate::{
     order::{Leaf, Manner, Meeting, Order, of_program},
 };
 
-/// The numbers of k that groups may have in an order, at most so many besides 1 and all: as many products as steps add most often, or
-/// as there are behind them.
+/// The numbers of k that the groups of an order may have, the largest first.
+///
+/// They are 1, all, and at most `most` others: the most frequent numbers of products that steps add themselves, or that their parts hold.
 pub(super) fn groups(order: &Order, most: usize) -> Vec<usize> {
     let products = |leaf: &&Leaf| **leaf != Leaf::C;
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
@@ -25,7 +26,7 @@ pub(super) fn groups(order: &Order, most: usize) -> Vec<usize> {
             *counts.entry(count).or_insert(0) += 1;
         }
     }
-    // The most frequent, of those alike the largest.
+    // The most frequent numbers are kept; among equally frequent ones, the largest.
     let mut groups: Vec<(usize, usize)> = counts.into_iter().map(|(group, count)| (count, group)).collect();
     groups.sort_by(|x, y| y.cmp(x));
     groups.truncate(most);
@@ -35,7 +36,7 @@ pub(super) fn groups(order: &Order, most: usize) -> Vec<usize> {
     groups
 }
 
-/// Those of `starts` that sum in the order that was found, as far as it is decided.
+/// The `starts` that sum in the order that was found, as far as the order is decided.
 pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) -> Vec<Start> {
     let fits = |start: &Start| {
         let own = super::candidate::evaluator(&start.rule, part)?;
@@ -52,7 +53,9 @@ fn of_step(step: &Meeting) -> Vec<Leaf> {
     leaves
 }
 
-/// Where c is added to what is summed in no order that can be seen: all at once, which cannot be told from it if nothing is lost before.
+/// The order with c inside the undecided step whose sum it is added to.
+///
+/// If nothing is lost before c is added, no output distinguishes the two orders.
 fn at_once(order: &Order) -> Option<Order> {
     let Order::Meeting(meeting) = order else { return None };
     let [c @ Order::Leaf(Leaf::C), Order::Meeting(rest)] = &meeting.parts[..] else { return None };
@@ -60,7 +63,9 @@ fn at_once(order: &Order) -> Option<Order> {
     (rest.manner == Manner::Undecided).then_some(Order::Meeting(Meeting { parts, manner: Manner::Undecided }))
 }
 
-/// Shapes with what the steps of the device do, as far as all steps that the shape has alike do the same.
+/// Shapes with the arithmetic of the device's steps.
+///
+/// A shape has one arithmetic for its sums and one for its additions, so that steps of a kind are taken to be alike.
 pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Rule> {
     let owns = || steps.steps.iter().map(|step| step.own);
     let aligned = most(owns().filter(|own| own.cut.is_some()));
@@ -68,11 +73,11 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Rule> {
     let mut all: Vec<Rule> = Vec::new();
     for shape in shapes {
         let mut rule = shape.rule.clone();
-        // What sums several terms, and what adds two.
+        // The arithmetic of the steps that sum several terms, and of the steps that add two.
         let (sum, addition) = match rule.step {
             Step::Fused => (aligned, most(added.iter().copied())),
             Step::Exact => (most(added.iter().copied()), most(added.iter().copied())),
-            // The additions of a shape are its last steps, those of its groups come before.
+            // The additions that join the groups of a shape are its last steps; the additions within groups come before.
             _ => (added.last().copied(), added.first().copied()),
         };
         let Some(sum) = sum else { continue };
@@ -107,7 +112,7 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Rule> {
     all
 }
 
-/// What most of them are.
+/// The most frequent of these arithmetics.
 fn most(owns: impl Iterator<Item = Own>) -> Option<Own> {
     let mut counted: Vec<(Own, usize)> = Vec::new();
     for own in owns {
@@ -119,7 +124,8 @@ fn most(owns: impl Iterator<Item = Own>) -> Option<Own> {
     counted.into_iter().rev().max_by_key(|(_, count)| *count).map(|(own, _)| own)
 }
 
-/// Whether a sum has the order that was found of another: where that leaves a step undecided, the steps before it.
+/// True if a sum adds its terms in the order that was found.
+/// If that order leaves a step undecided, only the steps before it are compared.
 fn agrees(found: &Order, own: &Order) -> bool {
     match (found, own) {
         (Order::Meeting(found), own) if found.manner == Manner::Undecided => {
@@ -135,7 +141,7 @@ fn agrees(found: &Order, own: &Order) -> bool {
     }
 }
 
-/// Whether one of the steps of a sum sums what this part does, in its order.
+/// True if a step of a sum adds the terms of this part, in the order of the part.
 fn has(own: &Order, part: &Order) -> bool {
     let leaves = part.leaves();
     let mut same = None;

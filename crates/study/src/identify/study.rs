@@ -1,4 +1,6 @@
-//! The arithmetics of a device: each is searched for, compared with the device on held-out cases, and searched for again where these differ.
+//! The study of a device: a search for the arithmetic of each instruction, and a held-out run.
+//!
+//! If held-out cases differ, the search goes on with them.
 
 use std::{
     collections::VecDeque,
@@ -28,59 +30,64 @@ use crate::{
 
 /// Tiles of a search by default.
 const SEARCHED: u64 = 20_000;
-/// Held-out cases by default: of a GPU, and of any other device.
+/// Held-out cases by default, for a GPU.
 const GPU_CASES: u64 = 10_000_000_000;
+/// Held-out cases by default, for any other device.
 const OTHER_CASES: u64 = 10_000_000;
-/// Number of searches after the first that held-out cases may begin.
+/// Largest number of searches after the first, each begun by held-out cases that differ.
 const SEARCHES_AGAIN: usize = 4;
-/// Number of held-out cases after which no further search begins.
+/// Number of held-out cases added to searches from which on no further search begins.
 const MOST_ADDED: usize = 64;
 
-/// How the instructions of a device are studied.
+/// A request to study the instructions of a device.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The seed of what the search asks; the held-out cases have the next one.
+    /// The seed of the search; the held-out cases have the next one.
     pub seed: u64,
-    /// Whether a search begins with the arithmetics of shipped models, or from nothing.
+    /// True if a search begins with the arithmetics of shipped models, false if it begins from nothing.
     pub catalogue: bool,
-    /// Which NaN codes are equal: the caller wraps the device in [`OneNan`](crate::comparison::OneNan) where all are.
+    /// The NaN codes that count as equal.
+    /// If all do, the caller wraps the device in [`OneNan`](crate::comparison::OneNan).
     pub nans: Nans,
-    /// What may be asked of each instruction.
+    /// The limits for each instruction.
     pub limits: Limits,
-    /// The date for the evidence of what is found.
+    /// The date in the evidence of the rules that are found.
     pub date: Option<String>,
-    /// Whether instructions that the device lacks are left out, or end the study.
+    /// True if instructions that the device lacks are left out, false if they end the study.
     pub skip_lacking: bool,
 }
 
 impl Request {
-    /// The usual request: seed 0, from the shipped arithmetics, by NaN codes, with the limits that suit the device.
+    /// The usual request: seed 0, from the shipped arithmetics, by NaN codes.
+    /// The limits suit the device.
     pub fn new(device: &dyn Device) -> Request {
         let limits = Limits::of(device, None, None);
         Request { seed: 0, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false }
     }
 }
 
-/// What may be asked of one instruction.
+/// The limits of the questions about one instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Tiles of a search.
     pub search: u64,
     /// Longest time that the answers to a search may take.
     pub search_time: Duration,
-    /// Tiles of the search and of the held-out run together; `None`: any number. With a number there is one search only.
+    /// Tiles of the search and of the held-out run together; `None`: no limit.
+    /// With a limit there is one search only.
     pub tiles: Option<u64>,
     /// Held-out cases.
     pub cases: u64,
-    /// Longest time of a held-out run; `None`: as long as it takes.
+    /// Longest time of a held-out run; `None`: no limit.
     pub held_out_time: Option<Duration>,
 }
 
 impl Limits {
-    /// The limits for a number of tiles and of held-out cases; where a number is not given, those that suit the device and take a minute.
+    /// The limits for a number of tiles and a number of held-out cases.
+    /// If a number is not given, the limit suits the device. Times are then limited to a minute.
     pub fn of(device: &dyn Device, tiles: Option<u64>, cases: Option<u64>) -> Limits {
         Limits {
-            // A part is left for the held-out run.
+            // A quarter of the tiles is left for the held-out run.
             search: tiles.map_or(SEARCHED, |tiles| tiles - tiles / 4),
             search_time: if tiles.is_some() { Duration::MAX } else { UNASKED },
             tiles,
@@ -90,37 +97,37 @@ impl Limits {
     }
 }
 
-/// How far a study is.
+/// The progress of a study.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
     /// A search begins.
     Searching(&'a Instruction),
-    /// A held-out run of so many tiles begins.
+    /// A held-out run begins, with this number of tiles.
     Comparing(&'a Instruction, u64),
     /// A part of the held-out run is done.
     Compared(&'a State),
 }
 
-/// What is known of the arithmetic of one instruction.
+/// The arithmetic of one instruction, as far as known.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// What the search found.
+    /// The result of the search.
     pub found: Identification,
-    /// The shipped arithmetic that the rule is most like.
+    /// The shipped arithmetic that is nearest to the rule.
     pub like: Option<Likeness>,
-    /// What decided the lines of a rule that agrees with everything.
+    /// The verdicts on the changes of a rule that agrees with everything.
     pub tested: Option<Tested>,
-    /// The inputs that decided the lines.
+    /// The inputs that decided the lines of the rule.
     pub evidence: Vec<Refuting>,
     /// The causes for which the rule misses asked outputs.
     pub missed: Vec<Difference>,
     /// The held-out run.
     pub held_out: Option<Part>,
-    /// What ended the work before its end.
+    /// The error that ended the work early.
     pub stopped: Option<Error>,
     /// Seconds that the searches took.
     pub seconds: f64,
-    /// The source that the answers are.
+    /// The source of the answers.
     pub source: EvidenceSource,
 }
 
@@ -140,7 +147,7 @@ impl Finding {
         }
     }
 
-    /// Whether the rule agrees with everything that was asked and held out.
+    /// True if the rule agrees with everything that was asked and held out.
     pub fn agrees(&self) -> bool {
         self.found.misses == 0 && self.held_out.as_ref().is_none_or(|part| part.state.differing() == 0)
     }
@@ -151,8 +158,9 @@ impl Finding {
         evidence_of(&self.found, &self.source, held_out, self.tested.as_ref())
     }
 
-    /// Works out what the answers decide, and what the rule is like; the reduced inputs that may be asked again. If the work was ended
-    /// early, only what is known at once.
+    /// Finds the likeness and the evidence of the rule; returns the reduced inputs that may be asked again.
+    ///
+    /// If the work ended early, only the likeness is found.
     fn judge(&mut self) -> Result<Vec<Refuting>> {
         self.like = likeness(&self.found);
         if self.stopped.is_some() {
@@ -171,7 +179,8 @@ impl Finding {
         Ok(if asks { reduced(&self.found, tested, &self.evidence) } else { Vec::new() })
     }
 
-    /// Asks the device for the reduced inputs, then for tiles of the stream that contradict open pairs of changes; at most so many tiles.
+    /// Asks the device for the reduced inputs, then for tiles that contradict open pairs of changes.
+    /// At most `most` tiles are asked.
     fn ask_again(&mut self, device: &mut dyn Device, reduced: Vec<Refuting>, most: u64, seed: u64) {
         let Some(tested) = self.tested.as_mut().filter(|_| self.stopped.is_none()) else { return };
         let found = &mut self.found;
@@ -189,21 +198,22 @@ impl Finding {
 /// The arithmetics of the instructions of a device, as far as they were found.
 #[derive(Debug, Clone, Default)]
 pub struct Study {
-    /// What is known of each instruction.
+    /// The finding for each instruction.
     pub findings: Vec<Finding>,
-    /// What the device says of instructions that it lacks.
+    /// The errors for instructions that the device lacks.
     pub lacking: Vec<Error>,
 }
 
 impl Study {
-    /// The model file of what was found; `None` where there is no rule.
+    /// The model file of the rules that were found; `None` if there is no rule.
     pub fn model_file(&self) -> Option<String> {
         let found: Vec<&Finding> = self.findings.iter().filter(|finding| finding.found.rule.is_some()).collect();
         (!found.is_empty()).then(|| model_file(found.iter().map(|finding| (&finding.found, finding.rule_evidence()))))
     }
 }
 
-/// Works out what a recording leaves of the arithmetic of its instruction. `name` says where the recording is from.
+/// Works out the arithmetic that a recording shows of its instruction.
+/// `name` says where the recording is from.
 ///
 /// # Errors
 /// The recording has no outputs, or two for one tile.
@@ -220,7 +230,9 @@ pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Na
     Ok(finding)
 }
 
-/// A device whose instructions are identified one after the other: a rule that is found is tried first for the next one.
+/// A session with a device, whose instructions are identified one after the other.
+///
+/// A rule that is found is tried first for the next instruction.
 ///
 /// ```
 /// use std::time::Duration;
@@ -240,18 +252,19 @@ pub struct Session<'a> {
     device: &'a mut dyn Device,
     request: &'a Request,
     watch: &'a mut dyn FnMut(Progress),
-    /// The rules that were found: later searches begin with them.
+    /// The rules found so far, with which later searches begin.
     begun: Vec<Rule>,
 }
 
 impl<'a> Session<'a> {
-    /// A session with a device; `watch` is told how far it is.
+    /// A session with a device; `watch` gets the progress.
     pub fn new(device: &'a mut dyn Device, request: &'a Request, watch: &'a mut dyn FnMut(Progress)) -> Session<'a> {
         Session { device, request, watch, begun: Vec::new() }
     }
 
-    /// Works out the arithmetic of each instruction. `study` gets what was found until an error, which is also in the finding
-    /// that it ended.
+    /// Works out the arithmetic of each instruction, and adds the findings to `study`.
+    ///
+    /// After an error, `study` has the findings until then; the finding that the error ended has the error too.
     ///
     /// # Errors
     /// The device fails, lacks an instruction, or is not a function of its operands; a signal.
@@ -263,7 +276,7 @@ impl<'a> Session<'a> {
         let ahead = if is_gpu(self.device) { available_parallelism().map_or(1, usize::from) } else { 0 };
         let mut waiting = VecDeque::new();
         let outcome = self.all(instructions, ahead, &mut waiting, study);
-        // What could not be confirmed any more.
+        // Findings that wait for their held-out run are kept, although nothing confirms them any more.
         study.findings.extend(
             waiting.into_iter().map(|own: Finding| Finding { stopped: own.stopped.or(outcome.clone().err()), ..own }),
         );
@@ -313,7 +326,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Lets the device get ready for the held-out run of what was found.
+    /// Lets the device prepare for the held-out run of a rule that was found.
     fn announce(&mut self, found: &Identification) {
         let sequence = Sequence::Random { seed: self.held_out_seed() };
         if let (Some(campaigns), Some(model)) = (self.device.campaigns(), found.model()) {
@@ -331,7 +344,7 @@ impl<'a> Session<'a> {
         Plan { seed, budget: limits.search, time: limits.search_time, catalogue, begun, work: WORK }
     }
 
-    /// The search for the arithmetic of one instruction.
+    /// Searches for the arithmetic of one instruction.
     fn search(&mut self, instruction: &Instruction) -> Result<Finding> {
         (self.watch)(Progress::Searching(instruction));
         let start = Instant::now();
@@ -350,7 +363,7 @@ impl<'a> Session<'a> {
         Ok(Finding::new(found, self.request.nans, start, source))
     }
 
-    /// Compares what was found with the device, and works out what decided its lines.
+    /// Compares the rule of a finding with the device, and works out what decided its lines.
     fn confirmed(&mut self, mut finding: Finding) -> Finding {
         let reduced = match self.compared(&mut finding).and_then(|()| finding.judge()) {
             Ok(reduced) => reduced,
@@ -359,14 +372,14 @@ impl<'a> Session<'a> {
                 Vec::new()
             }
         };
-        // What is left of a number of tiles after a held-out run that found nothing.
+        // A held-out run without differences leaves the tiles that were kept for explaining them.
         let left = |tiles: u64| tiles.saturating_sub(finding.found.executions) / KEPT;
         let most = self.request.limits.tiles.map_or(u64::MAX, left);
         finding.ask_again(self.device, reduced, most, self.request.seed);
         finding
     }
 
-    /// Compares what was found with the device; what differs leads the search on.
+    /// Compares the rule of a finding with the device; cases that differ continue the search.
     ///
     /// # Errors
     /// The device fails; an interruption.
@@ -393,7 +406,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// The held-out run.
+    /// Compares the rule of a finding with held-out cases, if there is a rule and tiles are left.
     fn hold_against(&mut self, finding: &mut Finding) {
         let Limits { tiles, cases, held_out_time, .. } = self.request.limits;
         let budget = tiles.map(|tiles| tiles.saturating_sub(finding.found.executions));

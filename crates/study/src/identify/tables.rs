@@ -16,7 +16,8 @@ crate::rows! {
     pub struct IdentifiedRow in "identified" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// `identified`: the rule gives every output; `approximated`: not every output; `unfinished`: the search was ended early.
+        /// `identified`: the rule gives every output; `approximated`: not every output;
+        /// `unfinished`: the search was ended early.
         outcome: &'static str => shown("outcome").essential(),
         /// The nearest shipped arithmetic, and the differences from it.
         like: Option<String> => shown("arithmetic").essential(),
@@ -44,7 +45,7 @@ crate::rows! {
         differing: Option<u64> => shown("differ").essential(),
         /// Held-out cases that differ, by kind of difference.
         differing_kinds: Option<String> => shown("differ by kind").if_filled(),
-        /// What the missed outputs have in common.
+        /// Properties that the missed outputs have in common.
         common: Option<String> => hidden(),
         /// Seconds that the search took.
         seconds: f64 => shown("time").unit("s"),
@@ -78,7 +79,7 @@ crate::rows! {
         value: String => shown("value").essential(),
         /// Values that agree with all answers.
         agreeing: String => shown("agreeing values").essential(),
-        /// Whether the answers decide the key.
+        /// How far the answers decide the key.
         decision: &'static str => shown("decision").essential(),
         /// Values that agree with all answers together with another value of another key.
         pairs: Vec<String> => shown("agree in a pair").essential().if_filled(),
@@ -91,7 +92,7 @@ crate::rows! {
     }
 }
 
-/// The regime of outputs that the search asked for.
+/// The name of the regime of outputs that the search asked for.
 const ASKED: &str = "asked";
 
 impl Finding {
@@ -104,7 +105,8 @@ impl Finding {
     }
 }
 
-/// Puts what is known of instructions into a report: tables, answer, verdict and notes. `device` names the device, or the recording.
+/// Puts the findings of a study into a report: tables, answer, verdict and notes.
+/// `device` names the device, or the recording.
 ///
 /// # Errors
 /// No instruction has the name of a held-out run.
@@ -127,7 +129,7 @@ pub fn report(study: &Study, device: &str, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// What is to be said of instructions that the device lacks.
+/// The note on instructions that the device lacks; `None` if it lacks none.
 pub fn left_out(lacking: &[Error]) -> Option<String> {
     match lacking {
         [] => None,
@@ -138,7 +140,7 @@ pub fn left_out(lacking: &[Error]) -> Option<String> {
     }
 }
 
-/// The row of what was found of an instruction.
+/// The row of a finding.
 fn row(finding: &Finding, shortfall: &Shortfall) -> IdentifiedRow {
     let found = &finding.found;
     IdentifiedRow {
@@ -162,7 +164,7 @@ fn row(finding: &Finding, shortfall: &Shortfall) -> IdentifiedRow {
     }
 }
 
-/// What a reader of the tables must know of an instruction.
+/// The notes that a reader of the tables needs on an instruction.
 fn remarks(finding: &Finding) -> Vec<String> {
     let Finding { found, tested, held_out, stopped, .. } = finding;
     let name = &found.instruction;
@@ -216,7 +218,7 @@ fn differences(findings: &[Finding]) -> Result<Option<Table>> {
     Ok(listing.table())
 }
 
-/// What the answers decide of the rule that was found.
+/// Tests the changes of the rule that was found against the answers; `None` without a rule.
 ///
 /// # Errors
 /// The rule does not hold for the instruction.
@@ -228,14 +230,14 @@ pub fn tested(found: &Identification) -> Result<Option<Tested>> {
     Ok(tested.pop())
 }
 
-/// What the answers decide of the keys of a rule that they say something of, in sentences.
+/// Says in sentences how far the answers decide the keys of a rule; unmeasured keys are left out.
 fn decisions(found: &Identification, tested: &Tested) -> String {
     let mut summaries = summaries(tested);
     summaries.retain(|summary| found.is_measured(&summary.key));
     rule::sentences(&summaries)
 }
 
-/// The table of the lines of rules, with what decided them.
+/// The table of the lines of rules, with the evidence that decided them.
 fn lines(findings: &[Finding]) -> Table {
     let rows = findings
         .iter()
@@ -259,7 +261,7 @@ fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> 
             key: summary.key,
         }
     };
-    // What a rule does not have, and nothing speaks against, is not worth a line.
+    // A key that the rule lacks is worth a line only if the answers leave it open.
     let said = |summary: &rule::KeySummary| {
         let open = [Decision::Undecided, Decision::Partly, Decision::OpenInPair].contains(&summary.decision);
         found.is_measured(&summary.key) && (summary.value != "absent" || open)

@@ -1,4 +1,4 @@
-//! Changes of several keys that only together mean something.
+//! Changes of several keys that mean something only together.
 
 use super::{
     fit::{BITS, ROUNDINGS},
@@ -13,16 +13,17 @@ use crate::{
     rule::Change,
 };
 
-/// Keys of targets.
+/// Keys whose values are a format and a rounding.
 const TARGETS: [&str; 4] = ["result", "product", "between", "addition"];
 
-/// Every change of several keys, except [`aligned_and_rounded`]; `reach` is the largest change of a number of bits.
+/// Every change of several keys, except [`aligned_and_rounded`].
+/// `reach` is the largest change of a number of bits.
 pub(super) fn all(rule: &Rule, instruction: &Instruction, reach: i32) -> Vec<Move> {
     let place = Place::of(instruction);
     [of_one_thing(rule, &place, reach), late(rule), aligned(rule, &place), flushed()].concat()
 }
 
-/// The formats that the row of a target's key lists for any rule.
+/// The formats that the table of keys lists for a target of any rule.
 fn formats(target: &str, place: &Place) -> Vec<&'static Format> {
     let near = setting(&format!("{target}.format"))
         .map_or_else(Vec::new, |setting| setting.near_values(KeyTable::Rule(&Rule::default()), place, None));
@@ -33,7 +34,8 @@ fn formats(target: &str, place: &Place) -> Vec<&'static Format> {
     near.into_iter().filter_map(format).collect()
 }
 
-/// Places of the nodes that are alike, and of each node alone; of a rule without nodes its own.
+/// The prefixes of the keys of alike nodes, and of single nodes where these are wanted.
+/// For a rule without nodes they are one empty prefix.
 fn groups(rule: &Rule, with_single_nodes: bool) -> Vec<Vec<String>> {
     let place = |name: &str| format!("node.{name}.");
     let mut groups: Vec<Vec<String>> =
@@ -75,8 +77,10 @@ fn has_target(rule: &Rule, place: &str, target: &str) -> bool {
     matches!(rule.value(&format!("{place}{target}")), Some(KeyValue::Rounded(_)))
 }
 
-/// Moves of several keys that say one thing together: the format and the rounding of a target, the bits and the rounding of an alignment; of
-/// nodes that are alike together, and one by one. Bits are changed by `reach` at most.
+/// Moves of several keys that say one thing together.
+///
+/// They change the format and the rounding of a target, or the bits and the rounding of an alignment. Alike nodes change together, and each
+/// node alone. Bits change by at most `reach`.
 fn of_one_thing(rule: &Rule, place: &Place, reach: i32) -> Vec<Move> {
     let mut all = Vec::new();
     for group in groups(rule, true) {
@@ -106,7 +110,7 @@ fn of_one_thing(rule: &Rule, place: &Place, reach: i32) -> Vec<Move> {
             all.append(&mut product);
             continue;
         };
-        // Another width with the same last bit at the floor.
+        // The last bit at the floor stays the same if the width and the floor change together.
         if let Some(floor) = floor {
             let moved = |to| [("alignment.bits", bits(to)), ("alignment.floor", bits(floor + to - now))];
             all.extend(BITS.filter(|to| *to != now).map(|to| in_all(&group, &moved(to))));
@@ -120,8 +124,9 @@ fn of_one_thing(rule: &Rule, place: &Place, reach: i32) -> Vec<Move> {
     all
 }
 
-/// Moves of an alignment together with a target: all widths with another rounding of the target, near ones with another
-/// target; of nodes that are alike together.
+/// Moves of an alignment together with a target; alike nodes change together.
+///
+/// Every width comes with every rounding of the target; widths near the present one also come with other formats of the target.
 pub(super) fn aligned_and_rounded(rule: &Rule, instruction: &Instruction) -> Vec<Move> {
     let place = Place::of(instruction);
     let mut all = Vec::new();
@@ -154,10 +159,10 @@ pub(super) fn aligned_and_rounded(rule: &Rule, instruction: &Instruction) -> Vec
     all
 }
 
-/// Fewest bits of a late c that is looked for.
+/// Fewest bits of a late c that is tried.
 const LATE: i32 = 16;
 
-/// Moves that align c with the sum of the products, where it is added to the rounded sum.
+/// Moves that align c with the sum of the products, for a rule that adds c to the rounded sum.
 fn late(rule: &Rule) -> Vec<Move> {
     let is_added = (rule.step, rule.c, rule.join) == (Step::Fused, CPosition::Last, Join::Chain);
     let Some(result) = rule.addition.or(rule.result).filter(|_| is_added && rule.late.is_none()) else {
@@ -173,7 +178,7 @@ fn late(rule: &Rule) -> Vec<Move> {
     all.map(of).collect()
 }
 
-/// Moves that flush subnormals of A and B, and keep those of C.
+/// Moves that flush subnormal numbers of A and B, and keep subnormal numbers of C.
 fn flushed() -> Vec<Move> {
     let of = |word| {
         let keep = change("c-subnormals".into(), KeyValue::Word("keep"));
@@ -182,12 +187,12 @@ fn flushed() -> Vec<Move> {
     ["signed-zero", "positive-zero"].map(of).into()
 }
 
-/// Bits of an alignment that shows at its floor alone.
+/// Bits of an alignment that has an effect only at its floor.
 const UNSEEN: i32 = 40;
-/// Fewest bits of an alignment without a floor that is looked for.
+/// Fewest bits of an alignment without a floor that is tried.
 const ALIGNED: i32 = 8;
 
-/// Moves that align an exact sum, or the additions of a chain; with a floor, or with few bits.
+/// Moves that align an exact sum, or the additions of a chain, with a floor or with few bits.
 fn aligned(rule: &Rule, place: &Place) -> Vec<Move> {
     let is_plain = (rule.start, rule.join, rule.c) == (Start::C, Join::Chain, CPosition::First);
     let chained = matches!(rule.step, Step::Fma | Step::Sequential) && is_plain;

@@ -1,4 +1,6 @@
-//! The answer in sentences: the arithmetic that was found, the nearest shipped rule, and how many outputs support it.
+//! The answer in sentences.
+//!
+//! It names the arithmetic that was found, the nearest shipped rule, and the number of outputs that support the answer.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +11,7 @@ use crate::{
     report::{counted, grouped},
 };
 
-/// What was found, of a device or a recording with this name; `None` where there is nothing.
+/// The answer for a device or a recording with this name; `None` without findings.
 pub(super) fn answer(
     findings: &[Finding],
     shortfalls: &[Shortfall],
@@ -35,7 +37,7 @@ pub(super) fn answer(
     }
 }
 
-/// The arithmetic of one instruction.
+/// The answer for one instruction.
 fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &str) -> String {
     let i = &row.instruction;
     if let Some(given) = &row.gives {
@@ -71,7 +73,8 @@ fn described(finding: &Finding) -> String {
     words.into_iter().chain(like).collect::<Vec<_>>().join(" ")
 }
 
-/// The outputs that a rule gives, or misses: `12 of 40,000 asked outputs and 3 of 100,000 held-out ones`.
+/// The outputs that a rule gives, or misses.
+/// An example: `12 of 40,000 asked outputs and 3 of 100,000 held-out ones`.
 pub(super) fn support(finding: &Finding) -> String {
     let number = |count: u64| grouped(count as i64);
     let asked = finding.found.asked.d.len();
@@ -94,7 +97,7 @@ fn subject(device: &str) -> String {
     if device.starts_with("the ") { capitalised(device) } else { device.into() }
 }
 
-/// Which known arithmetics a device has, in one sentence; `None` where nothing is known.
+/// The known arithmetics of a device in one sentence; `None` without fingerprints.
 pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
     let unknown = all.iter().filter(|found| found.matching.is_empty()).count();
     match all {

@@ -1,4 +1,4 @@
-//! How much a search may compute.
+//! The work of a search: the products that it has computed, and may compute.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,8 +8,9 @@ pub(super) struct Work {
     /// Products of a case.
     k: u64,
     spent: AtomicU64,
-    /// Products that one stage may compute, and all stages so far.
+    /// Products that one stage may compute.
     each: u64,
+    /// Products that may be computed until the present stage ends, with all stages before it.
     most: AtomicU64,
 }
 
@@ -34,7 +35,7 @@ impl Work {
         self.spend(cases as u64 * self.k);
     }
 
-    /// Begins a stage that may compute one part in `part` of what a whole stage may.
+    /// Begins a stage that may compute the products of a whole stage, divided by `part`.
     pub(super) fn begin_stage(&self, part: u64) {
         self.most.store(self.spent() + self.each / part, Ordering::Relaxed);
     }

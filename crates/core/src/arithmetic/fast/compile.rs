@@ -231,6 +231,9 @@ impl Compiler<'_> {
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
+        if own.alignment.is_some_and(|alignment| alignment.complement) {
+            return None;
+        }
         let sum = FusedSum { alignment: own.alignment, addends, fraction_bits, term_bits, terms: multiply.len() };
         let width = sum.width()?;
         // A sum that is not rounded must reach the next operation unchanged.

@@ -266,6 +266,10 @@ impl FusedSum {
                 units[l].plus(addend.lifted((bits - kept) as u32))
             });
         }
+        if let Some(carry) = alignment.carry {
+            let width = (bits + carry + 2) as u32;
+            units = over(&units, |sum| sum.in_register(width, alignment.saturates));
+        }
         FinitePart { units, exponent: *largest, bits }
     }
 

@@ -69,6 +69,9 @@ pub(super) trait SignedWord: Copy + Default {
     fn lifted(self, left: u32) -> Self;
     /// `self / 2^right` under `rounding`; `right` is any number from 0 on.
     fn cut(self, right: i32, rounding: Rounding) -> Self;
+    /// The number in a register of `width` bits in two's complement.
+    /// Beyond its range it is the nearest number of the register, or the number modulo their count.
+    fn in_register(self, width: u32, saturates: bool) -> Self;
     /// True if that shift loses bits.
     fn loses(self, right: i32) -> bool;
     /// Bits of the magnitude.
@@ -123,6 +126,15 @@ macro_rules! word {
                 };
                 let units = (kept + up as $unsigned) as $word;
                 if self < 0 { units.wrapping_neg() } else { units }
+            }
+
+            #[inline(always)]
+            fn in_register(self, width: u32, saturates: bool) -> Self {
+                let beyond = <$word>::BITS.saturating_sub(width);
+                match saturates {
+                    true => self.clamp(<$word>::MIN >> beyond, <$word>::MAX >> beyond),
+                    false => self << beyond >> beyond,
+                }
             }
 
             #[inline(always)]

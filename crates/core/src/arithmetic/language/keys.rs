@@ -355,8 +355,8 @@ KEYS: RuleKey {
         setting: says("number of products added before they are scaled").sets("sums before scaling").near(near::counts).shapes(&["order"]).searched(near::sums_of_blocks),
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all)",
-        values: "{ bits, rounding, floor, sticky, reach }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60",
+        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude",
+        values: "{ bits, rounding, floor, sticky, reach, carry, saturates, complement }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 0 to 60, absent: enough; true or false; true or false",
         variants: ALIGNED,
         required: true,
         check: |r| alignment(r.alignment),
@@ -367,6 +367,9 @@ KEYS: RuleKey {
             ("rounding", says("rounding of the bits dropped by the alignment").sets("rounding of the alignment").near(near::roundings).shapes(&["alignment", "alignment of c", "monotonicity"])),
             ("floor", says("floor: the smallest exponent that terms are aligned to").limited(EXPONENT).sets("floor").ranged(EXPONENTS, near::exponents).decides(&["floor"]).searched(near::floors)),
             ("sticky", says("sticky bit of the alignment").sets("stickiness").near(near::sticky)),
+            ("carry", says("carry bits of the register").limited(WIDTH).sets("range of the register").or("enough").ranged(WIDTHS, near::carry).searched(near::carries).shapes(&["carry bits"])),
+            ("saturates", says("what a sum beyond the register becomes").sets("saturation of the register").near(near::saturates)),
+            ("complement", says("negation of terms by flipping their bits").sets("negation of terms").near(near::flag)),
             ("reach", says("dropped bits that can set the sticky bit").limited(REACH).sets("reach of the sticky bit").or("all").near(near::reach)),
         ],
     }
@@ -593,8 +596,8 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().scale_sums = n.scale_sums,
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); absent: the sum is exact",
-        values: "{ bits, rounding, floor, sticky, reach }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60",
+        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude; absent: the sum is exact",
+        values: "{ bits, rounding, floor, sticky, reach, carry, saturates, complement }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 0 to 60, absent: enough; true or false; true or false",
         variants: SUM,
         check: |n| alignment(n.alignment),
         lower: |n, d| d.newest().alignment = n.alignment,

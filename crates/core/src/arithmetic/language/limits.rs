@@ -37,8 +37,13 @@ pub(super) fn group(rule: &Rule) -> Option<String> {
 
 /// Checks an alignment.
 pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
-    let Alignment { sticky, reach, .. } = alignment?;
-    (reach.is_some() && !sticky).then(|| "'alignment.reach' has no effect without 'alignment.sticky'".into())
+    let Alignment { sticky, reach, carry, saturates, .. } = alignment?;
+    let without = |key, other| Some(format!("'alignment.{key}' has no effect without 'alignment.{other}'"));
+    match () {
+        () if reach.is_some() && !sticky => without("reach", "sticky"),
+        () if saturates && carry.is_none() => without("saturates", "carry"),
+        () => None,
+    }
 }
 
 /// True if sums can be rounded to the format: it has both signs, zero and NaN.

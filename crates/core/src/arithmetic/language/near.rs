@@ -108,6 +108,16 @@ pub(super) fn reach(site: &Site) -> Values {
     }
 }
 
+/// Nearby numbers of carry bits, and enough of them.
+pub(super) fn carry(site: &Site) -> Values {
+    site.value.map_or_else(Vec::new, |_| or_none(site, widths(site)))
+}
+
+/// The other treatment of sums beyond a register that has an end.
+pub(super) fn saturates(site: &Site) -> Values {
+    if site.alignment().is_some_and(|alignment| alignment.carry.is_some()) { flag(site) } else { Vec::new() }
+}
+
 /// The treatments that operands do not have, and theirs.
 pub(super) fn c_subnormals(site: &Site) -> Values {
     let of_operands = site.rule().map(|rule| rule.operand_subnormals).unwrap_or_default();
@@ -235,6 +245,12 @@ pub(super) fn target_tininess(site: &Site, target: &str) -> Values {
 pub(super) fn floors(site: &Site) -> Values {
     let is_usual = |floor: &i64| floor % 8 == 0 || (-156..=-110).contains(floor) || (-36..=0).contains(floor);
     numbers((-320..=160).filter(|floor| site.value.is_none() && is_usual(floor)))
+}
+
+/// Numbers of carry bits that few terms exceed.
+pub(super) fn carries(site: &Site) -> Values {
+    let is_endless = site.value.is_none() && site.alignment().is_some();
+    numbers((0..=6).filter(|_| is_endless))
 }
 
 /// Distances for a c that is always added.

@@ -205,31 +205,60 @@ pub struct Alignment {
     pub sticky: bool,
     /// Number of dropped bits, below the last kept one, that can set the sticky bit. Absent: all of them.
     pub reach: Option<i32>,
+    /// Carry bits of the register, above the bit of the largest exponent.
+    /// The register is in two's complement. Absent: enough bits for every sum.
+    pub carry: Option<i32>,
+    /// True: a sum beyond the register becomes its largest or smallest number; false: it wraps.
+    #[serde(default)]
+    pub saturates: bool,
+    /// True: terms are negated by flipping their bits.
+    /// Nonzero terms with another sign than the last addend (without one: negative terms) become one unit of the last kept bit larger.
+    #[serde(default)]
+    pub complement: bool,
 }
 
 impl Alignment {
-    /// Alignment without a floor and a sticky bit.
+    /// Alignment without a floor and a sticky bit, in a register that holds every sum.
     pub fn new(bits: i32, rounding: Rounding) -> Alignment {
-        Alignment { bits, rounding, floor: None, sticky: false, reach: None }
+        Alignment {
+            bits,
+            rounding,
+            floor: None,
+            sticky: false,
+            reach: None,
+            carry: None,
+            saturates: false,
+            complement: false,
+        }
     }
 
     /// The alignment in the text of a program: `25 bits RZ sticky, floor -133`.
     pub(in super::super) fn text(&self) -> String {
-        let Alignment { bits, rounding, floor, sticky, reach } = self;
+        let Alignment { bits, rounding, floor, sticky, reach, .. } = self;
         let floor = floor.map_or_else(String::new, |floor| format!(", floor {floor}"));
         let reach = reach.map_or_else(String::new, |reach| format!(" from {reach} bits"));
         let sticky = if *sticky { format!(" sticky{reach}") } else { String::new() };
-        format!("{bits} bits {}{sticky}{floor}", rounding.name())
+        let end = self.end().map_or_else(String::new, |end| format!(", {end}"));
+        let complement = if self.complement { ", opposite terms by flipped bits" } else { "" };
+        format!("{bits} bits {}{sticky}{floor}{end}{complement}", rounding.name())
     }
 
-    /// The alignment in phrases: the cut, the reach of the sticky bit, the floor.
+    /// Treatment of sums beyond the register, if it has an end.
+    fn end(&self) -> Option<String> {
+        let verb = if self.saturates { "saturates" } else { "wraps" };
+        self.carry.map(|carry| format!("register {verb} above {carry} carry bits"))
+    }
+
+    /// The alignment in phrases.
+    /// They are the cut, the reach of the sticky bit, the floor, the end of the register and the negation.
     pub fn words(&self) -> Vec<String> {
-        let Alignment { bits, rounding, floor, sticky, reach } = self;
+        let Alignment { bits, rounding, floor, sticky, reach, .. } = self;
         let sticky = if *sticky { ", sticky" } else { "" };
         let cut = format!("aligned, cut at {bits} bits {}{sticky}", rounding.name());
         let reach = reach.map(|reach| format!("sticky bit of {reach} dropped bits"));
         let floor = floor.map(|floor| format!("exponent at least {floor}"));
-        std::iter::once(cut).chain(reach).chain(floor).collect()
+        let complement = self.complement.then(|| "terms of the other sign negated by flipping bits".to_string());
+        std::iter::once(cut).chain(reach).chain(floor).chain(self.end()).chain(complement).collect()
     }
 
     /// Sign of the sticky part of a non-zero sum: positive if truncated by RD, negative if by RU.

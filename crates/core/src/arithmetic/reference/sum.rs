@@ -39,6 +39,7 @@ pub(super) fn sum<O: Observer>(
     let exponents = || all().filter_map(|term| term.held.exponent);
     let floor = sum.alignment.and_then(|alignment| alignment.floor);
     let largest = exponents().max().map(|e| e.max(floor.unwrap_or(e)));
+    let frame = addends.last().is_some_and(|addend| finite(&addend.held).negative);
     let (mut parts, mut lost) = (Vec::new(), false);
     for (at, term) in all().enumerate() {
         let kept = match (&sum.alignment, largest) {
@@ -55,7 +56,10 @@ pub(super) fn sum<O: Observer>(
                         None => whole,
                     };
                     lost |= !seen.rounded_to_quantum(quantum, Rounding::Rz).minus(&seen).is_zero();
-                    cut
+                    match alignment.complement && !whole.is_zero() && whole.negative != frame {
+                        true => exact_sum([cut, Finite::exact(whole.negative, 1, quantum)]),
+                        false => cut,
+                    }
                 })
             }
             _ => None,
@@ -64,6 +68,16 @@ pub(super) fn sum<O: Observer>(
         parts.push(kept.unwrap_or_else(|| finite(&term.held)));
     }
     let mut exact = exact_sum(parts);
+    if let (Some(alignment), Some(largest)) = (&sum.alignment, largest)
+        && let Some(carry) = alignment.carry
+    {
+        let bits = addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max);
+        let held = in_register(exact, largest - bits, largest + 1 + carry, alignment.saturates);
+        if !held.minus(&exact).is_zero() {
+            observer.line(|| ExplanationLine::new(group, "sum beyond the register", Real::Finite(exact)));
+        }
+        exact = held;
+    }
     let sticky = sum.alignment.filter(|alignment| alignment.sticky && lost);
     if let (Some(alignment), Some(leading)) = (sticky, exact.leading_exponent()) {
         let rest = Finite::exact(alignment.rest_is_negative(exact.negative), 1, leading - FAR_BEHIND);
@@ -76,6 +90,20 @@ pub(super) fn sum<O: Observer>(
     match exact.is_zero() {
         false => Held::sum(exact, exponent, true),
         true => Held::sum(Finite::zero(negative), exponent, signed_zero),
+    }
+}
+
+/// A multiple of `2^quantum` in a register in two's complement.
+/// The register has the numbers from `-2^top` to `2^top - 2^quantum`. It holds the sum modulo their count, or the nearest of them.
+fn in_register(sum: Finite, quantum: i32, top: i32, saturates: bool) -> Finite {
+    let lowest = Finite::exact(true, 1, top);
+    // Modulo `2^(top + 1)`, counted from the lowest number.
+    let turns = sum.minus(&lowest).rounded_to_quantum(top + 1, Rounding::Rd);
+    match (turns.is_zero(), saturates) {
+        (true, _) => sum,
+        (false, false) => sum.minus(&turns),
+        (false, true) if sum.negative => lowest,
+        (false, true) => Finite::exact(false, 1, top).minus(&Finite::exact(false, 1, quantum)),
     }
 }
 

@@ -55,7 +55,8 @@ fn said(input: &Input, times: usize, clauses: &mut Vec<String>) -> String {
         clauses.push(format!("{} in a binary tree of additions{rounded}", term(leaf.0, leaf.1)));
         return if total > 1 { format!("the {total} sums") } else { "their sum".into() };
     }
-    let terms: Vec<String> = step.inputs.iter().map(|own| said(own, total * step.times, clauses)).collect();
+    let terms: Vec<String> =
+        together(&step.inputs).iter().map(|input| said(input, total * step.times, clauses)).collect();
     let mut terms: Vec<String> = terms.into_iter().filter(|term| term != "+0").collect();
     // c comes last.
     terms.sort_by_key(|term| term == "c" || term.starts_with("c ("));
@@ -69,6 +70,27 @@ fn said(input: &Input, times: usize, clauses: &mut Vec<String>) -> String {
     let details: String = step.details.iter().map(|detail| format!(", {detail}")).collect();
     clauses.push(format!("{} {how}{details}{rounded}", terms.join(" and ")));
     if total > 1 { format!("the {total} sums") } else { "their sum".into() }
+}
+
+/// The inputs of a step; products that it takes in one way are one input.
+/// A chain of additions starts with some of its products.
+fn together(inputs: &[Input]) -> Vec<Input> {
+    let mut all: Vec<Input> = Vec::new();
+    for input in inputs {
+        let alike = |other: &&mut Input| (&other.rounded, &other.taken) == (&input.rounded, &input.taken);
+        if let Part::Leaf(leaf) = &input.part
+            && !leaf.ks.is_empty()
+            && let Some(first) = all.iter_mut().filter(alike).find_map(|other| match &mut other.part {
+                Part::Leaf(first) if first.name == leaf.name && !first.ks.is_empty() => Some(first),
+                _ => None,
+            })
+        {
+            first.ks.extend(&leaf.ks);
+        } else {
+            all.push(input.clone());
+        }
+    }
+    all
 }
 
 /// The manner of `total` equal steps, or of chains of steps.
@@ -148,7 +170,9 @@ fn exceptions(program: &Program) -> Option<String> {
         return None;
     }
     let mut parts = Vec::new();
-    let [a, b, c] = program.unpack.map(|unpack| unpack.wider);
+    // A conversion to an operand's own format changes nothing.
+    let formats = [i.a, i.b, i.c];
+    let [a, b, c] = std::array::from_fn(|at| program.unpack[at].wider.filter(|wider| *wider != formats[at]));
     let wider = if a == b { vec![("A and B", a), ("C", c)] } else { vec![("A", a), ("B", b), ("C", c)] };
     parts.extend(wider.into_iter().filter_map(|(name, wider)| Some(format!("{name} first converted to {}", wider?))));
     parts.extend(subnormals(program));

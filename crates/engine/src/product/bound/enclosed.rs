@@ -214,6 +214,15 @@ impl Enclosed {
         }
     }
 
+    /// The smallest magnitude of the computed value, or a little less.
+    pub(super) fn least(&self) -> f64 {
+        let exact = self.low.max(-self.high).max(0.0);
+        match self.error.finite() {
+            0.0 => exact,
+            error => ((exact - error) / SLACK).max(0.0),
+        }
+    }
+
     /// The same, whose exact value is known to be at most this in magnitude.
     pub(super) fn capped(self, most: f64) -> Enclosed {
         Enclosed { low: self.low.max(-most), high: self.high.min(most), ..self }

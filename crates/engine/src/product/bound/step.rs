@@ -3,8 +3,8 @@
 use super::enclosed::{Enclosed, ErrorSource, NO_QUANTUM, exponent, half, overflow_shows, overflows, power};
 use crate::{
     arithmetic::{
-        Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Subnormals,
-        Sum,
+        Addend, Alignment, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source,
+        Subnormals, Sum,
     },
     format::{Format, Rounding},
     softfloat::ResultTarget,
@@ -93,6 +93,13 @@ type Term = (Enclosed, Option<i32>, Option<i32>);
 fn summed(sum: &Sum, values: &[Vec<Enclosed>], value: &dyn Fn(&Source) -> Enclosed) -> Enclosed {
     let products = sum.products.iter().flat_map(|step| &values[*step]).map(|product| (*product, None, None));
     let addends = sum.addends.iter().map(|Addend { source, bits, drop }| (value(source), *bits, *drop));
+    // The smallest magnitude of the largest term whose significand is below 4. (That of an unrounded sum may be larger.)
+    let significands = products.clone().map(|(product, ..)| product);
+    let significands = significands.chain(sum.addends.iter().map(|addend| match addend.source {
+        Source::Value(_) => Enclosed::ZERO,
+        source => value(&source),
+    }));
+    let least = significands.map(|term| term.least()).fold(0.0, f64::max);
     let terms: Vec<Term> = products.chain(addends).collect();
     let floor = sum.alignment.and_then(|alignment| alignment.floor);
     let largest = terms.iter().filter_map(|(term, ..)| term.exponent).max().map(|e| e.max(floor.unwrap_or(e)));
@@ -108,6 +115,10 @@ fn summed(sum: &Sum, values: &[Vec<Enclosed>], value: &dyn Fn(&Source) -> Enclos
                     term.quantum = term.quantum.max(floor - bits.unwrap_or(alignment.bits));
                 }
             }
+            if alignment.complement {
+                term.error.add(ErrorSource::Alignment, power(unit));
+                term.quantum = NO_QUANTUM;
+            }
             // A term whose exponent lies below is less than four times two to that exponent.
             if let Some(drop) = drop
                 && term.quantum < largest - drop + 2
@@ -118,6 +129,13 @@ fn summed(sum: &Sum, values: &[Vec<Enclosed>], value: &dyn Fn(&Source) -> Enclos
             }
         }
         total = total.plus(&term);
+    }
+    if let Some(carry) = sum.alignment.and_then(|alignment| alignment.carry) {
+        // A term is below four times two to the exponent with which it counts.
+        let counted = floor.max((least > 0.0).then(|| exponent(least) - 1));
+        if counted.is_none_or(|counted| total.most() >= power(counted + 1 + carry)) {
+            total.error.overflow();
+        }
     }
     if cut_any && sum.alignment.is_some_and(|alignment| alignment.sticky) {
         let most = total.most();
@@ -182,7 +200,8 @@ pub(super) fn is_contracting(program: &Program) -> bool {
     program.operations().all(|operation| match operation {
         ElementaryOperation::Multiply(multiply) => multiply.rounded.as_ref().is_none_or(|to| toward_zero(&to.target)),
         ElementaryOperation::Sum(sum) => {
-            sum.alignment.is_none_or(|alignment| alignment.rounding == Rounding::Rz && !alignment.sticky)
+            let contracts = |own: Alignment| own.rounding == Rounding::Rz && !own.sticky && !own.complement;
+            sum.alignment.is_none_or(contracts)
         }
         ElementaryOperation::Round { to, .. }
         | ElementaryOperation::Add { to, .. }

@@ -180,6 +180,8 @@ fn fits(program: &Program, sum: &Sum, multiply: &Multiply) -> bool {
     let bits = term_bits(program, alignment.bits) + (multiply.len() + 1).next_power_of_two().trailing_zeros() as i32;
     matches!(alignment.bits, 0..=50)
         && !alignment.sticky
+        && alignment.carry.is_none()
+        && !alignment.complement
         // The kernel marks special exponents beyond these.
         && alignment.floor.is_none_or(|floor| floor.abs() < 4000)
         && bits < 62
