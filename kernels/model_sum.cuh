@@ -110,7 +110,11 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
         }
         units = in_register<S::REGISTER_BITS, S::SATURATES>(units);
         total = finite(units, largest - S::MOST_BITS);
-        if (lost && units != 0) {
+        if (S::STICKY_PLACE < (1 << 20) && lost) {
+            constexpr int PLACE = S::STICKY_PLACE < (1 << 20) ? S::STICKY_PLACE : 0;
+            const bool down = S::ROUNDING == RU || (S::ROUNDING != RD && units < 0);
+            total = finite(units * ((SignedWide)1 << PLACE) + (down ? -1 : 1), largest - S::MOST_BITS - PLACE);
+        } else if (lost && units != 0) {
             // One unit of 2^-110 stands for all dropped bits: it lies far below the last bit of any rounding.
             const int left = larger(leading_zeros(total.significand) - 18, 0);
             const bool down = S::ROUNDING == RU || (S::ROUNDING != RD && units < 0);

@@ -53,6 +53,16 @@ template <int LIMIT> MODEL Held limited(Held p) {
     return p;
 }
 
+// A product without the bits that the multiplier loses, which are counted from the sum of its factors' exponents.
+template <int KEPT_BITS> MODEL Held kept(Held p) {
+    if (KEPT_BITS < (1 << 20) && p.kind == FINITE) {
+        Held cut = finite(cut_wide<RZ>(p, p.units - KEPT_BITS), p.units - KEPT_BITS);
+        p.significand = cut.significand;
+        p.exponent = cut.exponent;
+    }
+    return p;
+}
+
 // The exact product at a place of a list, without scales. Infinities and NaNs are not split into bits.
 template <class P> MODEL Held exact_product(const Operands& x, int at) {
     const int k = P::k(at);
@@ -77,7 +87,7 @@ template <class P> __device__ __noinline__ Held scaled_sum(const Operands& x, in
     bool nan = false, infinite[2] = {false, false};
 #pragma unroll 1
     for (int i = 0; i < P::SCALE_SUMS; ++i) {
-        const Held p = limited<P::LIMIT>(exact_product<P>(x, run * P::SCALE_SUMS + i));
+        const Held p = limited<P::LIMIT>(kept<P::KEPT_BITS>(exact_product<P>(x, run * P::SCALE_SUMS + i)));
         nan |= p.kind == NOT_A_NUMBER;
         if (p.kind == INFINITE) infinite[p.negative] = true;
         else total += cut_wide<RZ>(p, PRODUCT_QUANTUM);
@@ -107,7 +117,7 @@ template <class P> __device__ __noinline__ Held term(const Operands& x, int at) 
         p = first_nan<typename P::Nans>(factors, 2, p);
         if (p.payload) return p;
     }
-    p = limited<P::LIMIT>(p);
+    p = limited<P::LIMIT>(kept<P::KEPT_BITS>(p));
     if constexpr (P::ROUNDED) p = deliver<typename P::To, false>(p);
 #ifdef SCALE_BLOCK
     if (P::SCALED) p = times(p, scale_at(x, k));

@@ -157,3 +157,30 @@ fn terms_against_the_sign_of_c_are_one_unit_larger_where_bits_are_flipped() {
     assert_eq!(of(&[(-0.0, 1.0), (32.0, 1.0)], 1.0), 33.0);
     assert_eq!(of(&[(-32.0, 1.0)], 0.0), f64::from((-32.0 - unit) as f32));
 }
+
+#[test]
+fn a_multiplier_keeps_bits_counted_from_the_exponents_of_its_factors() {
+    let kept = |bits: i32, product: f64| (product.abs() * 2f64.powi(bits)).floor() / 2f64.powi(bits) * product.signum();
+    for (a, b) in [(1.0078125, 1.0078125), (1.5, 1.5), (-1.9921875, 1.9921875)] {
+        for bits in 0..=16 {
+            let of = |scale: f64| d(BF16, &format!("{ALIGNED}product-bits = {bits}\n"), &[(a * scale, b)], 0.0);
+            assert_eq!(of(1.0), kept(bits, a * b), "{a} * {b}, {bits} bits");
+            assert_eq!(of(1024.0), 1024.0 * kept(bits, a * b), "{a} * {b}, {bits} bits");
+        }
+    }
+}
+
+#[test]
+fn a_sticky_bit_with_a_place_is_a_bit_of_the_sum() {
+    // Two products cancel, and the third lies below the last kept bit, 2^-24.
+    let pairs = |small: f64| [(1.0, 1.0), (-1.0, 1.0), (small, 2f64.powi(-20))];
+    let of = |lines: &str, small: f64| d(BF16, &format!("alignment = {{ bits = 24, {lines} }}\n"), &pairs(small), 0.0);
+    for place in [1, 2, 9] {
+        let with = |rounding: &str| format!("rounding = \"{rounding}\", sticky = true, sticky-place = {place}");
+        let bit = 2f64.powi(-24 - place);
+        assert_eq!(of(&with("RZ"), 2f64.powi(-10)), bit);
+        assert_eq!(of(&with("RU"), 2f64.powi(-10)), 2f64.powi(-24) - bit);
+        assert_eq!(of(&with("RZ"), 2f64.powi(-4)), 2f64.powi(-24));
+    }
+    assert_eq!(of("rounding = \"RZ\", sticky = true", 2f64.powi(-10)), 0.0);
+}

@@ -250,11 +250,20 @@
       return product(bits(x, a), bits(y, b));
     }
 
+    /** A product of the factors at `k` without the bits that the multiplier loses. */
+    kept(product, k, bits) {
+      const exponents = [this.inputs.a[k].counts, this.inputs.b[k].counts];
+      if (bits === undefined || product.kind !== "finite" || exponents.includes(null)) return product;
+      return { ...toQuantum(product, exponents[0] + exponents[1] - bits, "RZ"), negative: product.negative };
+    }
+
     multiply(step, number) {
-      const limited = (value) =>
-        step.limit !== undefined && value.kind === "finite" && (leadingExponent(value) ?? -Infinity) >= step.limit
+      const limited = (product, { k }) => {
+        const value = this.kept(product, k, step.bits);
+        return step.limit !== undefined && value.kind === "finite" && (leadingExponent(value) ?? -Infinity) >= step.limit
           ? infinite(value.negative)
           : value;
+      };
       if (typeof step.scaling === "number") return this.scaledSums(step, limited);
       const list = step.factors.map((factors) => this.term(step, factors, limited));
       if (this.observe && !this.own.summed.has(number)) {
@@ -270,7 +279,7 @@
       if (nan) return nan;
       const { zeros } = this.own.unpack[0];
       const exponent = a.counts === null || b.counts === null ? null : a.counts + b.counts;
-      let held = holdTerm(limited(this.factorProduct(factors)), exponent, zeros);
+      let held = holdTerm(limited(this.factorProduct(factors), factors), exponent, zeros);
       if (step.rounded) held = withoutPayload(this.rounded(held, step.rounded).held);
       if (step.scaling) {
         const scale = this.inputs.scales[factors.k];
@@ -285,7 +294,7 @@
     scaledSums(step, limited) {
       const sums = [];
       for (let first = 0; first < step.factors.length; first += step.scaling) {
-        const values = step.factors.slice(first, first + step.scaling).map((own) => limited(this.factorProduct(own)));
+        const values = step.factors.slice(first, first + step.scaling).map((own) => limited(this.factorProduct(own), own));
         const { value, exponent } = this.inputs.scales[step.factors[first].k];
         sums.push(hold(product(special(values) ?? total(values), value), exponent));
       }
@@ -377,16 +386,18 @@
         return part;
       });
       let exact = total(parts);
+      const most = alignment && Math.max(alignment.bits, ...step.addends.map((addend) => addend.bits ?? alignment.bits));
       if (alignment?.carry !== undefined && largest !== null) {
-        const bits = Math.max(alignment.bits, ...step.addends.map((addend) => addend.bits ?? alignment.bits));
-        const held = inRegister(exact, largest - bits, largest + 1 + alignment.carry, alignment.saturates);
+        const held = inRegister(exact, largest - most, largest + 1 + alignment.carry, alignment.saturates);
         if (!isZero(minus(held, exact))) this.observe?.({ group, name: "sum beyond the register", value: exact, exponent: null });
         exact = held;
       }
       const leading = leadingExponent(exact);
-      if (alignment?.sticky && lost && leading !== null) {
+      const atPlace = alignment?.["sticky-place"] !== undefined;
+      if (alignment?.sticky && lost && (atPlace || leading !== null)) {
         const below = { RD: false, RU: true }[alignment.rounding] ?? exact.negative;
-        exact = total([exact, finite(below, 1n, leading - STICKY_DISTANCE)]);
+        const place = atPlace ? largest - most - alignment["sticky-place"] : leading - STICKY_DISTANCE;
+        exact = total([exact, finite(below, 1n, place)]);
       }
       const exponent = step.normalised ? leadingExponent(exact) : largest;
       this.observe?.({ group, name: "aligned sum", value: exact, exponent });

@@ -183,6 +183,7 @@ fn multiply(multiply: &Multiply, formats: &mut Formats) -> Value {
         Scaling::Sums(run) => set(&mut own, "scaling", Some(run)),
     }
     set(&mut own, "limit", multiply.limit);
+    set(&mut own, "bits", multiply.bits);
     set(&mut own, "rounded", multiply.rounded.as_ref().map(|to| destination(to, formats)));
     own
 }

@@ -166,6 +166,7 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
     if step != "fma" {
         lines.push(sometimes("product", 0.3, target(any_result())));
         lines.push(sometimes("product-limit", 0.2, (-40..=140i32).prop_map(|limit| limit.to_string())));
+        lines.push(sometimes("product-bits", 0.15, (0..=24i32).prop_map(|bits| bits.to_string())));
     }
     lines.extend(others(i, step));
     lines
@@ -173,7 +174,7 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
 
 /// Keys with generators of their own, in an order on which the seeds of tests depend.
 const DRAWN: &str = "instructions evidence unpack unpack-c operand-subnormals result-subnormals result-tininess split parts group step node \
-                     product product-limit normalised scale-sums alignment lanes late zero start join c result between addition output \
+                     product product-limit product-bits normalised scale-sums alignment lanes late zero start join c result between addition output \
                      wrap accumulator nan-operands nan";
 
 /// Keys without generators: values near their absence.
@@ -289,7 +290,10 @@ fn bits() -> impl Strategy<Value = i32> {
 fn alignment() -> impl Strategy<Value = String> {
     let reach =
         option::of(1..=20i32).prop_map(|reach| reach.map_or_else(String::new, |reach| format!(", reach = {reach}")));
-    let sticky = option::weighted(0.2, reach.prop_map(|reach| format!(", sticky = true{reach}")));
+    let place = option::weighted(0.3, 1..=8i32)
+        .prop_map(|place| place.map_or_else(String::new, |place| format!(", sticky-place = {place}")));
+    let sticky =
+        option::weighted(0.2, (reach, place).prop_map(|(reach, place)| format!(", sticky = true{reach}{place}")));
     let sticky = sticky.prop_map(Option::unwrap_or_default);
     let end =
         (0..=8i32, any::<bool>()).prop_map(|(carry, saturates)| format!(", carry = {carry}, saturates = {saturates}"));

@@ -97,6 +97,7 @@ impl Draw {
         let sticky = match rounded && self.chance(5) {
             true if self.chance(2) => format!(", sticky = true, reach = {}", 1 + self.below(20)),
             true => ", sticky = true".into(),
+            false if self.chance(12) => format!(", sticky = true, sticky-place = {}", 1 + self.below(6)),
             false => String::new(),
         };
         let end = match self.chance(8) {
@@ -208,6 +209,9 @@ impl Tree<'_> {
         }
         if kind != "fma" && !products.is_empty() && self.draw.chance(6) {
             parts.push(format!("product-limit = {}", self.draw.below(180) as i64 - 40));
+        }
+        if kind != "fma" && !products.is_empty() && self.draw.chance(8) {
+            parts.push(format!("product-bits = {}", self.draw.below(24)));
         }
         if kind == "fma" && self.draw.chance(2) {
             let rounded: Vec<usize> = (0..self.pool.len()).filter(|at| !self.pool[*at].1).collect();

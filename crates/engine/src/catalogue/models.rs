@@ -390,6 +390,7 @@ fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
             "step",
             "product",
             "product-limit",
+            "product-bits",
             "normalised",
             "specials",
             "zero-terms",
@@ -424,6 +425,7 @@ fn step(rule: &Rule) -> String {
     }];
     words.extend(rule.product.map(|to| format!("products {}", rounded(&to))));
     words.extend(rule.product_limit.map(|limit| format!("products from 2^{limit} infinite")));
+    words.extend(rule.product_bits.map(|bits| format!("products cut at {bits} bits")));
     words.extend((rule.normalised == Some(true)).then(|| "products normalised".into()));
     words.extend((rule.start == Start::Product).then(|| "from the first product".into()));
     words.extend((rule.specials == Specials::Operands).then(|| "infinities and NaN from operands".into()));

@@ -380,7 +380,9 @@ fn without_unpacking(program: &mut Program, values: &[Numbers]) {
 
 /// True if an operation loses no bits when it aligns to an exponent up to `largest`.
 fn keeps_all(program: &Program, values: &[Numbers], operation: &ElementaryOperation, largest: i32) -> bool {
-    let ElementaryOperation::Sum(sum) = operation else { return true };
+    let ElementaryOperation::Sum(sum) = operation else {
+        return !matches!(operation, ElementaryOperation::Multiply(multiply) if multiply.bits.is_some());
+    };
     let Some(alignment) = sum.alignment else { return true };
     let lowest = largest.max(alignment.floor.unwrap_or(largest)) - alignment.bits;
     let plain = alignment.carry.is_none()

@@ -70,7 +70,8 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
         && rule.lanes.is_none()
         && rule.late.is_none()
         && rule.zero_terms == ZeroTerms::Ignored
-        && rule.product.is_none();
+        && rule.product.is_none()
+        && rule.product_bits.is_none();
     if !plain || rule.step != Step::Fused {
         return None;
     }

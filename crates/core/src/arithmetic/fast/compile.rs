@@ -141,6 +141,7 @@ impl Compiler<'_> {
     fn step(&self, at: usize) -> Option<Option<(FastOperation, Option<Stage>)>> {
         let down = |to: &Destination| to.target.rounding == Rounding::Rd;
         Some(Some(match &self.program.steps[at].operation {
+            ElementaryOperation::Multiply(multiply) if multiply.bits.is_some() => return None,
             ElementaryOperation::Multiply(_) => return Some(None),
             ElementaryOperation::Sum(sum) => {
                 let to = self.rounding_of(at);
@@ -195,6 +196,7 @@ impl Compiler<'_> {
             factors: Vec::new(),
             scaling: Scaling::None,
             limit: None,
+            bits: None,
             rounded: None,
             normalised: false,
             nans: Vec::new(),
@@ -231,7 +233,7 @@ impl Compiler<'_> {
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
-        if own.alignment.is_some_and(|alignment| alignment.complement) {
+        if own.alignment.is_some_and(|alignment| alignment.complement || alignment.sticky_place.is_some()) {
             return None;
         }
         let sum = FusedSum { alignment: own.alignment, addends, fraction_bits, term_bits, terms: multiply.len() };

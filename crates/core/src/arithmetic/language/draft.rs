@@ -71,6 +71,8 @@ pub(crate) struct DraftNode {
     pub product: Option<Rounded>,
     /// Binary logarithm of the magnitude from which on products are infinite.
     pub product_limit: Option<i32>,
+    /// Fraction bits kept of each product; `None` for all.
+    pub product_bits: Option<i32>,
     /// True if the exponent of a product belongs to its leading bit.
     pub normalised: bool,
     /// Number of products added before they are scaled.
@@ -168,6 +170,7 @@ impl Draft {
             terms: Vec::new(),
             product: None,
             product_limit: None,
+            product_bits: None,
             normalised: false,
             scale_sums: None,
             alignment: None,

@@ -12,8 +12,8 @@ use super::{
     draft::Draft,
     evidence::{self, Evidence, sources},
     limits::{
-        EXPONENT, LANES, REACH, WIDTH, alignment, at_least_one, group, lanes, late, nan_operands, nodes, normalised,
-        outside, parts, patterns, split, sum_format,
+        EXPONENT, LANES, PLACE, REACH, WIDTH, alignment, at_least_one, group, lanes, late, nan_operands, nodes,
+        normalised, outside, parts, patterns, split, sum_format,
     },
     lowering, near,
     node::{Indices, NodeKind, NodeResult, Term},
@@ -338,6 +338,13 @@ KEYS: RuleKey {
         lower: |r, d| d.each(|n| n.product_limit = r.product_limit),
         setting: says("exponent from which on products are infinite").limited(EXPONENT).sets("limit of products").ranged(EXPONENTS, near::exponents).shapes(&["product range"]).searched(near::limits),
     }
+    product_bits: Option<i32> = "product-bits" {
+        meaning: "fraction bits that the multiplier keeps of each product, relative to the sum of its factors' exponents; the bits below are lost, before a rounding of the product; absent: all",
+        values: "0 to 60",
+        variants: PRODUCTS,
+        lower: |r, d| d.each(|n| n.product_bits = r.product_bits),
+        setting: says("fraction bits that the multiplier keeps").limited(WIDTH).sets("width of products").or("all").ranged(WIDTHS, near::widths_or_all).searched(near::product_widths).shapes(&["products"]),
+    }
     normalised: Option<bool> = "normalised" {
         meaning: "true: a product's exponent is its leading bit's; false or absent: it is the sum of the operands' exponents",
         values: "true or false",
@@ -355,8 +362,8 @@ KEYS: RuleKey {
         setting: says("number of products added before they are scaled").sets("sums before scaling").near(near::counts).shapes(&["order"]).searched(near::sums_of_blocks),
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude",
-        values: "{ bits, rounding, floor, sticky, reach, carry, saturates, complement }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 0 to 60, absent: enough; true or false; true or false",
+        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); sticky-place: the sticky bit is a bit of the sum, at this place below the last kept bit (absent: below all bits, in a sum that is rounded); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude",
+        values: "{ bits, rounding, floor, sticky, reach, sticky-place, carry, saturates, complement }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 1 to 32; 0 to 60, absent: enough; true or false; true or false",
         variants: ALIGNED,
         required: true,
         check: |r| alignment(r.alignment),
@@ -367,9 +374,10 @@ KEYS: RuleKey {
             ("rounding", says("rounding of the bits dropped by the alignment").sets("rounding of the alignment").near(near::roundings).shapes(&["alignment", "alignment of c", "monotonicity"])),
             ("floor", says("floor: the smallest exponent that terms are aligned to").limited(EXPONENT).sets("floor").ranged(EXPONENTS, near::exponents).decides(&["floor"]).searched(near::floors)),
             ("sticky", says("sticky bit of the alignment").sets("stickiness").near(near::sticky)),
-            ("carry", says("carry bits of the register").limited(WIDTH).sets("range of the register").or("enough").ranged(WIDTHS, near::carry).searched(near::carries).shapes(&["carry bits"])),
+            ("carry", says("carry bits of the register").limited(WIDTH).sets("range of the register").or("enough").ranged(WIDTHS, near::widths_or_all).searched(near::carries).shapes(&["carry bits"])),
             ("saturates", says("what a sum beyond the register becomes").sets("saturation of the register").near(near::saturates)),
             ("complement", says("negation of terms by flipping their bits").sets("negation of terms").near(near::flag)),
+            ("sticky-place", says("place of the sticky bit below the last kept bit").limited(PLACE).sets("place of the sticky bit").or("below all bits").near(near::sticky_place)),
             ("reach", says("dropped bits that can set the sticky bit").limited(REACH).sets("reach of the sticky bit").or("all").near(near::reach)),
         ],
     }
@@ -581,6 +589,12 @@ NODE_KEYS: NodeKey {
         variants: TERMS,
         lower: |n, d| d.newest().product_limit = n.product_limit,
     }
+    product_bits: Option<i32> = "product-bits" {
+        meaning: "fraction bits that the multiplier keeps of each product, relative to the sum of its factors' exponents; the bits below are lost, before a rounding of the product; absent: all",
+        values: "0 to 60",
+        variants: TERMS,
+        lower: |n, d| d.newest().product_bits = n.product_bits,
+    }
     normalised: Option<bool> = "normalised" {
         meaning: "true: a product's exponent is its leading bit's; false or absent: it is the sum of the operands' exponents",
         values: "true or false",
@@ -596,8 +610,8 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().scale_sums = n.scale_sums,
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude; absent: the sum is exact",
-        values: "{ bits, rounding, floor, sticky, reach, carry, saturates, complement }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 0 to 60, absent: enough; true or false; true or false",
+        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); sticky-place: the sticky bit is a bit of the sum, at this place below the last kept bit (absent: below all bits, in a sum that is rounded); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude; absent: the sum is exact",
+        values: "{ bits, rounding, floor, sticky, reach, sticky-place, carry, saturates, complement }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 1 to 32; 0 to 60, absent: enough; true or false; true or false",
         variants: SUM,
         check: |n| alignment(n.alignment),
         lower: |n, d| d.newest().alignment = n.alignment,

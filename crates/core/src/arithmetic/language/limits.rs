@@ -11,6 +11,8 @@ use crate::format::{Format, Zeros};
 pub(super) const WIDTH: [i32; 2] = [0, 60];
 /// Range of the dropped bits that can set a sticky bit.
 pub(super) const REACH: [i32; 2] = [1, 60];
+/// Range of the places of a sticky bit below the last kept bit.
+pub(super) const PLACE: [i32; 2] = [1, 32];
 /// Range of the number of lanes, at most the products of a group.
 pub(super) const LANES: [i32; 2] = [1, 1024];
 /// Range of exponents. The terms of this crate's formats have exponents above -3000.
@@ -37,10 +39,11 @@ pub(super) fn group(rule: &Rule) -> Option<String> {
 
 /// Checks an alignment.
 pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
-    let Alignment { sticky, reach, carry, saturates, .. } = alignment?;
+    let Alignment { sticky, reach, sticky_place, carry, saturates, .. } = alignment?;
     let without = |key, other| Some(format!("'alignment.{key}' has no effect without 'alignment.{other}'"));
     match () {
         () if reach.is_some() && !sticky => without("reach", "sticky"),
+        () if sticky_place.is_some() && !sticky => without("sticky-place", "sticky"),
         () if saturates && carry.is_none() => without("saturates", "carry"),
         () => None,
     }
@@ -93,14 +96,15 @@ pub(super) fn parts(rule: &Rule) -> Option<String> {
 /// Checks lanes.
 pub(super) fn lanes(rule: &Rule) -> Option<String> {
     let has_lanes = rule.lanes.is_some();
-    (has_lanes && rule.alignment.is_some_and(|alignment| alignment.sticky))
+    (has_lanes && rule.alignment.is_some_and(|alignment| alignment.sticky && alignment.sticky_place.is_none()))
         .then(|| "'alignment.sticky' has no effect with 'lanes', which are not rounded".into())
 }
 
 /// Checks a late c.
 pub(super) fn late(rule: &Rule) -> Option<String> {
-    (rule.late.is_some() && rule.alignment.is_some_and(|alignment| alignment.sticky))
-        .then(|| "'alignment.sticky' has no effect with 'late', which has its own alignment".into())
+    (rule.late.is_some()
+        && rule.alignment.is_some_and(|alignment| alignment.sticky && alignment.sticky_place.is_none()))
+    .then(|| "'alignment.sticky' has no effect with 'late', which has its own alignment".into())
 }
 
 /// Checks the operands whose NaN is propagated.
@@ -147,10 +151,12 @@ pub(super) mod nodes {
 
     /// Checks the destination of a result.
     pub(in super::super) fn result(node: &Node) -> Option<String> {
-        if node.alignment.is_some_and(|alignment| alignment.sticky)
+        if node.alignment.is_some_and(|alignment| alignment.sticky && alignment.sticky_place.is_none())
             && matches!(node.result, Some(NodeResult::Aligned | NodeResult::Normalised))
         {
-            return Some("'alignment.sticky' has no effect on a sum that is not rounded".into());
+            return Some(
+                "'alignment.sticky' without 'alignment.sticky-place' has no effect on a sum that is not rounded".into(),
+            );
         }
         if let Some(NodeResult::Rounded(to)) = node.result {
             return super::sum_format("result", Some(to));

@@ -108,8 +108,18 @@ pub(super) fn reach(site: &Site) -> Values {
     }
 }
 
-/// Nearby numbers of carry bits, and enough of them.
-pub(super) fn carry(site: &Site) -> Values {
+/// Nearby places of a sticky bit, and none; for a sticky bit without one, the first place.
+pub(super) fn sticky_place(site: &Site) -> Values {
+    let sticky = site.alignment().is_some_and(|alignment| alignment.sticky);
+    match site.number() {
+        Some(now) => or_none(site, numbers([now - 1, now + 1].into_iter().filter(|place| (1..=32).contains(place)))),
+        None if sticky => numbers([1, 2]),
+        None => Vec::new(),
+    }
+}
+
+/// Nearby numbers of bits, and enough of them.
+pub(super) fn widths_or_all(site: &Site) -> Values {
     site.value.map_or_else(Vec::new, |_| or_none(site, widths(site)))
 }
 
@@ -245,6 +255,11 @@ pub(super) fn target_tininess(site: &Site, target: &str) -> Values {
 pub(super) fn floors(site: &Site) -> Values {
     let is_usual = |floor: &i64| floor % 8 == 0 || (-156..=-110).contains(floor) || (-36..=0).contains(floor);
     numbers((-320..=160).filter(|floor| site.value.is_none() && is_usual(floor)))
+}
+
+/// Numbers of bits that a multiplier may keep.
+pub(super) fn product_widths(site: &Site) -> Values {
+    numbers((0..=24).filter(|_| site.value.is_none()))
 }
 
 /// Numbers of carry bits that few terms exceed.

@@ -190,7 +190,7 @@ words!(named pub(crate) CPosition: "first" = First, "last" = Last);
 
 /// Alignment of a fused step's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Alignment {
     /// Fraction bits kept, relative to the largest exponent among the terms (never below `floor`).
     pub bits: i32,
@@ -205,6 +205,9 @@ pub struct Alignment {
     pub sticky: bool,
     /// Number of dropped bits, below the last kept one, that can set the sticky bit. Absent: all of them.
     pub reach: Option<i32>,
+    /// Place of the sticky bit below the last kept bit, as a bit of the sum.
+    /// Absent: below all bits, where only a rounding of the sum sees it.
+    pub sticky_place: Option<i32>,
     /// Carry bits of the register, above the bit of the largest exponent.
     /// The register is in two's complement. Absent: enough bits for every sum.
     pub carry: Option<i32>,
@@ -226,6 +229,7 @@ impl Alignment {
             floor: None,
             sticky: false,
             reach: None,
+            sticky_place: None,
             carry: None,
             saturates: false,
             complement: false,
@@ -234,10 +238,11 @@ impl Alignment {
 
     /// The alignment in the text of a program: `25 bits RZ sticky, floor -133`.
     pub(in super::super) fn text(&self) -> String {
-        let Alignment { bits, rounding, floor, sticky, reach, .. } = self;
+        let Alignment { bits, rounding, floor, sticky, reach, sticky_place, .. } = self;
         let floor = floor.map_or_else(String::new, |floor| format!(", floor {floor}"));
         let reach = reach.map_or_else(String::new, |reach| format!(" from {reach} bits"));
-        let sticky = if *sticky { format!(" sticky{reach}") } else { String::new() };
+        let place = sticky_place.map_or_else(String::new, |place| format!(" at place {place}"));
+        let sticky = if *sticky { format!(" sticky{reach}{place}") } else { String::new() };
         let end = self.end().map_or_else(String::new, |end| format!(", {end}"));
         let complement = if self.complement { ", opposite terms by flipped bits" } else { "" };
         format!("{bits} bits {}{sticky}{floor}{end}{complement}", rounding.name())
@@ -252,13 +257,14 @@ impl Alignment {
     /// The alignment in phrases.
     /// They are the cut, the reach of the sticky bit, the floor, the end of the register and the negation.
     pub fn words(&self) -> Vec<String> {
-        let Alignment { bits, rounding, floor, sticky, reach, .. } = self;
+        let Alignment { bits, rounding, floor, sticky, reach, sticky_place, .. } = self;
         let sticky = if *sticky { ", sticky" } else { "" };
         let cut = format!("aligned, cut at {bits} bits {}{sticky}", rounding.name());
         let reach = reach.map(|reach| format!("sticky bit of {reach} dropped bits"));
         let floor = floor.map(|floor| format!("exponent at least {floor}"));
         let complement = self.complement.then(|| "terms of the other sign negated by flipping bits".to_string());
-        std::iter::once(cut).chain(reach).chain(floor).chain(self.end()).chain(complement).collect()
+        let place = sticky_place.map(|place| format!("sticky bit {place} below the last kept bit"));
+        std::iter::once(cut).chain(reach).chain(place).chain(floor).chain(self.end()).chain(complement).collect()
     }
 
     /// Sign of the sticky part of a non-zero sum: positive if truncated by RD, negative if by RU.

@@ -320,7 +320,7 @@ macro_rules! tables {
 tables! {
     Rounded: "format" = format, "rounding" = rounding, "overflow" = overflow, "subnormals" = subnormals, "tininess" = tininess;
     Conversion: "rounding" = rounding, "overflow" = overflow;
-    Alignment: "bits" = bits, "rounding" = rounding, "floor" = floor, "sticky" = sticky, "reach" = reach, "carry" = carry, "saturates" = saturates, "complement" = complement;
+    Alignment: "bits" = bits, "rounding" = rounding, "floor" = floor, "sticky" = sticky, "reach" = reach, "sticky-place" = sticky_place, "carry" = carry, "saturates" = saturates, "complement" = complement;
     Lanes: "period" = period, "bits" = bits, "rounding" = rounding;
     Late: "sum-bits" = sum_bits, "c-bits" = c_bits, "rounding" = rounding, "drop" = drop, "floor" = floor;
 }

@@ -148,6 +148,8 @@ pub struct Multiply {
     pub scaling: Scaling,
     /// Binary logarithm of the magnitude from which on products, before rounding and scaling, are infinite.
     pub limit: Option<i32>,
+    /// Fraction bits kept of each product, relative to the sum of its factors' exponents; `None` for all.
+    pub bits: Option<i32>,
     /// Rounding of each product; `None` if it is exact.
     pub rounded: Option<Destination>,
     /// True if the leading bit's exponent counts in an alignment, else the sum of the factors' exponents.

@@ -98,6 +98,7 @@ fn product(factors: &Factors) -> String {
 fn products(multiply: &Multiply) -> String {
     let mut words = vec![runs(&multiply.factors).join(", ")];
     words.extend(multiply.limit.map(|limit| format!("infinite from 2^{limit}")));
+    words.extend(multiply.bits.map(|bits| format!("cut at {bits} bits")));
     words.extend(match multiply.scaling {
         Scaling::None => None,
         Scaling::Each => Some("times their scales".into()),

@@ -139,6 +139,7 @@ impl Tree<'_> {
             factors: factors.to_vec(),
             scaling,
             limit: node.product_limit,
+            bits: node.product_bits,
             rounded: node
                 .product
                 .filter(|_| node.scale_sums.is_none())

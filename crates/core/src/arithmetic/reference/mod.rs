@@ -200,6 +200,19 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
+    /// Product of two factors, as the multiplier keeps it; infinite from the limit on.
+    fn kept_product(&self, multiply: &Multiply, factors: &Factors) -> Real {
+        let (product, [a, b]) = (self.product(factors), [&self.inputs.a[factors.k], &self.inputs.b[factors.k]]);
+        let kept = match (product, multiply.bits.zip(a.exponent.zip(b.exponent))) {
+            (Real::Finite(finite), Some((bits, (a, b)))) => Real::Finite(Finite {
+                negative: finite.negative,
+                ..finite.rounded_to_quantum(a + b - bits, Rounding::Rz)
+            }),
+            _ => product,
+        };
+        limited(kept, multiply.limit)
+    }
+
     /// One product with its scales.
     fn term(&self, multiply: &Multiply, factors: &Factors) -> Held {
         let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
@@ -208,7 +221,7 @@ impl<O: Observer> Machine<'_, O> {
         }
         let zeros = self.program.unpack[0].zeros;
         let exponent = a.exponent.zip(b.exponent).map(|(a, b)| a + b);
-        let mut held = Held::term(limited(self.product(factors), multiply.limit), exponent, zeros);
+        let mut held = Held::term(self.kept_product(multiply, factors), exponent, zeros);
         if let Some(to) = &multiply.rounded {
             held = held.rounded(to).0.without_payload();
         }
@@ -224,7 +237,7 @@ impl<O: Observer> Machine<'_, O> {
 
     /// Exact sum of a run of products, times their common scales.
     fn scaled_sum(&self, multiply: &Multiply, run: &[Factors]) -> Held {
-        let products: Vec<Real> = run.iter().map(|factors| limited(self.product(factors), multiply.limit)).collect();
+        let products: Vec<Real> = run.iter().map(|factors| self.kept_product(multiply, factors)).collect();
         let sum = special_sum(products.iter()).unwrap_or_else(|| {
             let finite = products.iter().map(|p| match p {
                 Real::Finite(finite) => *finite,

@@ -68,20 +68,24 @@ pub(super) fn sum<O: Observer>(
         parts.push(kept.unwrap_or_else(|| finite(&term.held)));
     }
     let mut exact = exact_sum(parts);
+    let quantum = sum.alignment.zip(largest).map_or(0, |(alignment, largest)| {
+        largest - addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max)
+    });
     if let (Some(alignment), Some(largest)) = (&sum.alignment, largest)
         && let Some(carry) = alignment.carry
     {
-        let bits = addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max);
-        let held = in_register(exact, largest - bits, largest + 1 + carry, alignment.saturates);
+        let held = in_register(exact, quantum, largest + 1 + carry, alignment.saturates);
         if !held.minus(&exact).is_zero() {
             observer.line(|| ExplanationLine::new(group, "sum beyond the register", Real::Finite(exact)));
         }
         exact = held;
     }
     let sticky = sum.alignment.filter(|alignment| alignment.sticky && lost);
-    if let (Some(alignment), Some(leading)) = (sticky, exact.leading_exponent()) {
-        let rest = Finite::exact(alignment.rest_is_negative(exact.negative), 1, leading - FAR_BEHIND);
-        exact = exact_sum([exact, rest]);
+    if let Some(alignment) = sticky {
+        let place = alignment.sticky_place.map(|place| quantum - place);
+        let place = place.or_else(|| Some(exact.leading_exponent()? - FAR_BEHIND));
+        let rest = place.map(|place| Finite::exact(alignment.rest_is_negative(exact.negative), 1, place));
+        exact = exact_sum([exact].into_iter().chain(rest));
     }
     let exponent = if sum.normalised { exact.leading_exponent() } else { largest };
     observer.line(|| ExplanationLine { exponent, ..ExplanationLine::new(group, "aligned sum", Real::Finite(exact)) });

@@ -71,10 +71,20 @@ fn multiplied(multiply: &Multiply, products: &dyn StepProducts) -> Vec<Enclosed>
         product
     };
     if let Scaling::Sums(run) = multiply.scaling {
-        return multiply.factors.chunks(run).map(|run| limited(products.scaled_sum(run))).collect();
+        let lost = |mut sum: Enclosed| {
+            // Each product of the run may lose a unit of the largest one, times the scales.
+            if multiply.bits.is_some() {
+                sum.error.overflow();
+            }
+            sum
+        };
+        return multiply.factors.chunks(run).map(|run| lost(limited(products.scaled_sum(run)))).collect();
     }
     let one = |factors: &Factors| {
         let mut product = limited(products.product(factors));
+        if let (Some(bits), Some(exponent)) = (multiply.bits, product.exponent) {
+            cut(&mut product, exponent - bits, Rounding::Rz);
+        }
         if let Some(to) = &multiply.rounded {
             product = delivered(product, to);
         }
@@ -138,8 +148,15 @@ fn summed(sum: &Sum, values: &[Vec<Enclosed>], value: &dyn Fn(&Source) -> Enclos
         }
     }
     if cut_any && sum.alignment.is_some_and(|alignment| alignment.sticky) {
-        let most = total.most();
-        total.error.add(ErrorSource::Alignment, most * power(-100));
+        let alignment = sum
+            .alignment
+            .zip(largest)
+            .and_then(|(alignment, largest)| Some((alignment.sticky_place?, largest, alignment)));
+        let most = match alignment {
+            Some((place, largest, alignment)) => power(largest - alignment.bits - place),
+            None => total.most() * power(-100),
+        };
+        total.error.add(ErrorSource::Alignment, most);
         total.quantum = NO_QUANTUM;
     }
     total.exponent = match (sum.normalised, total.most() > 0.0) {

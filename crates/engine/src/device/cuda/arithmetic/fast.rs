@@ -75,8 +75,9 @@ fn is_whole(factors: &Factors) -> bool {
 }
 
 fn is_plain(multiply: &Multiply) -> bool {
-    let Multiply { factors, scaling, limit, rounded, normalised: _, nans } = multiply;
-    factors.iter().all(is_whole) && *scaling == Scaling::None && limit.is_none() && rounded.is_none() && nans.is_empty()
+    let Multiply { factors, scaling, limit, bits, rounded, normalised: _, nans } = multiply;
+    let exact = limit.is_none() && bits.is_none() && rounded.is_none();
+    factors.iter().all(is_whole) && *scaling == Scaling::None && exact && nans.is_empty()
 }
 
 /// Returns true if a program has only f32 or only f64 operations.

@@ -50,6 +50,7 @@ fn record(step: usize, operation: &ElementaryOperation, destinations: &Destinati
                 factors: vec![*factors],
                 scaling: Scaling::None,
                 limit: None,
+                bits: None,
                 rounded: None,
                 normalised: false,
                 nans: Vec::new(),
@@ -68,6 +69,7 @@ fn operand_specials(program: &Program, order: &[NanOperand], destinations: &Dest
         factors: (0..i.stored_k()).map(|k| Factors { k, a: u64::MAX, b: u64::MAX }).collect(),
         scaling: if i.scale.is_some() { Scaling::Each } else { Scaling::None },
         limit: None,
+        bits: None,
         rounded: None,
         normalised: false,
         nans: Vec::new(),
@@ -96,10 +98,11 @@ fn products(name: &str, multiply: &Multiply, destinations: &Destinations) -> Str
         _ => 0,
     };
     format!(
-        "struct {name} {{\n    typedef {to} To;\n    static constexpr int COUNT = {}, SCALE_SUMS = {scale_sums}, LIMIT = {};\n    \
+        "struct {name} {{\n    typedef {to} To;\n    static constexpr int COUNT = {}, SCALE_SUMS = {scale_sums}, LIMIT = {}, KEPT_BITS = {};\n    \
          static constexpr bool SCALED = {}, ROUNDED = {}, NORMALISED = {};\n{}{}{}    struct Nans {{\n{}    }};\n}};\n",
         multiply.len(),
         multiply.limit.unwrap_or(FAR),
+        multiply.bits.unwrap_or(FAR),
         multiply.scaling == Scaling::Each,
         rounded.is_some(),
         multiply.normalised,
@@ -118,7 +121,7 @@ fn sums(name: &str, sum: &Sum, specials_only: bool) -> String {
     let addends = |value: &dyn Fn(&Addend) -> i32| sum.addends.iter().map(|a| value(a).to_string()).collect::<Vec<_>>();
     format!(
         "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {}, STICKY = {}, SATURATES = {}, COMPLEMENT = {}, SPECIALS_ONLY = {specials_only};\n    \
-         static constexpr int BITS = {bits}, MOST_BITS = {most}, ROUNDING = {}, FLOOR = {}, REACH = {}, REGISTER_BITS = {}, ADDENDS = {};\n{}{}    struct Nans {{\n{}    }};\n}};\n",
+         static constexpr int BITS = {bits}, MOST_BITS = {most}, ROUNDING = {}, FLOOR = {}, REACH = {}, STICKY_PLACE = {}, REGISTER_BITS = {}, ADDENDS = {};\n{}{}    struct Nans {{\n{}    }};\n}};\n",
         alignment.is_none(),
         sum.normalised,
         alignment.is_some_and(|alignment| alignment.sticky),
@@ -127,6 +130,7 @@ fn sums(name: &str, sum: &Sum, specials_only: bool) -> String {
         alignment.map_or(0, |alignment| direction(alignment.rounding)),
         alignment.and_then(|alignment| alignment.floor).unwrap_or(-FAR),
         alignment.and_then(|alignment| alignment.reach).unwrap_or(FAR),
+        alignment.and_then(|alignment| alignment.sticky_place).unwrap_or(FAR),
         alignment.and_then(|alignment| Some(most + alignment.carry? + 2)).unwrap_or(FAR),
         sum.addends.len(),
         lookup("int", "addend_bits", &addends(&own)),
