@@ -34,8 +34,8 @@ template <class P, class S> __device__ __noinline__ Held nan_of(const Operands& 
             if (!of_addends) {
 #pragma unroll 1
                 for (int at = 0; at < P::COUNT; ++at) {
-                    const Held factors[2] = {factor_held<FormatA, FactorA>(x.a_code(P::k(at)), ~0ull),
-                                             factor_held<FormatB, FactorB>(x.b_code(P::k(at)), ~0ull)};
+                    const Held factors[2] = {factor_held<CodesA, FactorA>(x.a_code(P::k(at)), ~0ull),
+                                             factor_held<CodesB, FactorB>(x.b_code(P::k(at)), ~0ull)};
                     const Held found = first_nan<Nans>(factors, 2, nan);
                     if (found.payload) return found;
                 }
@@ -75,11 +75,12 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
         largest = there ? larger(largest, t.units) : t.units;
         there = true;
     }
-    if (nan || (infinite[0] && infinite[1])) return nan_of<P, S>(x, addends);
+    const bool opposite = infinite[0] && infinite[1];
+    if (nan || (opposite && OPPOSITE_INFINITIES == NO_INFINITY)) return nan_of<P, S>(x, addends);
     Held total = nothing(false);
     if (infinite[0] || infinite[1]) {
         total.kind = INFINITE;
-        total.negative = infinite[1];
+        total.negative = opposite ? OPPOSITE_INFINITIES == NEGATIVE_INFINITY : infinite[1];
         return total;
     }
     if (S::SPECIALS_ONLY) return total;

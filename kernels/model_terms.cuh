@@ -4,6 +4,7 @@
 template <class F> MODEL Held with_payload(const Held& held, Word code) {
     if (held.kind != NOT_A_NUMBER) return held;
     Held nan = widened(decode<F, KEEP>(code), F::TRAILING_BITS);
+    nan.kind = NOT_A_NUMBER;
     nan.payload = true;
     return nan;
 }
@@ -15,16 +16,18 @@ template <class FROM, class TO> MODEL Held factor_held(Word code, Word bits) {
     // The exponent of a zero counts in the format that it is unpacked to.
     if (is_zero(held)) held.units = smallest_quantum<TO>() + TO::TRAILING_BITS;
     if (held.kind == FINITE) held.significand &= bits;
+    if (INFINITE_OPERAND_IS_NAN && held.kind == INFINITE) held.kind = NOT_A_NUMBER;
     return with_payload<FROM>(held, code);
 }
 
 // c, as the rule unpacks it.
 MODEL Held c_held(Word code) {
-    Held held = C_UNPACKED ? widened(unpacked<FormatC, FormatAddend, C_SUBNORMALS>(code), FormatAddend::TRAILING_BITS)
-                           : widened(decode<FormatC, C_SUBNORMALS>(code), FormatC::TRAILING_BITS);
+    Held held = C_UNPACKED ? widened(unpacked<CodesC, FormatAddend, C_SUBNORMALS>(code), FormatAddend::TRAILING_BITS)
+                           : widened(decode<CodesC, C_SUBNORMALS>(code), FormatC::TRAILING_BITS);
     if (is_zero(held)) held.units = smallest_quantum<FormatAddend>() + FormatAddend::TRAILING_BITS;
     held.counts = ZEROS_COUNT && is_zero(held);
-    return with_payload<FormatC>(held, code);
+    if (INFINITE_C_IS_NAN && held.kind == INFINITE) held.kind = NOT_A_NUMBER;
+    return with_payload<CodesC>(held, code);
 }
 
 // The products of a sum without products.
@@ -66,11 +69,15 @@ template <int KEPT_BITS> MODEL Held kept(Held p) {
 // The exact product at a place of a list, without scales. Infinities and NaNs are not split into bits.
 template <class P> MODEL Held exact_product(const Operands& x, int at) {
     const int k = P::k(at);
-    Held a = factor_held<FormatA, FactorA>(x.a_code(k), P::a_bits(at));
-    Held b = factor_held<FormatB, FactorB>(x.b_code(k), P::b_bits(at));
-    if (a.kind != FINITE) b = factor_held<FormatB, FactorB>(x.b_code(k), ~0ull);
-    if (b.kind != FINITE) a = factor_held<FormatA, FactorA>(x.a_code(k), ~0ull);
-    return times(a, b);
+    Held a = factor_held<CodesA, FactorA>(x.a_code(k), P::a_bits(at));
+    Held b = factor_held<CodesB, FactorB>(x.b_code(k), P::b_bits(at));
+    if (a.kind != FINITE) b = factor_held<CodesB, FactorB>(x.b_code(k), ~0ull);
+    if (b.kind != FINITE) a = factor_held<CodesA, FactorA>(x.a_code(k), ~0ull);
+    Held p = times(a, b);
+    const bool invalid = p.kind == NOT_A_NUMBER && a.kind != NOT_A_NUMBER && b.kind != NOT_A_NUMBER;
+    if (invalid && ZERO_TIMES_INFINITY == ZERO_PRODUCT) p = nothing(p.negative);
+    if (invalid && ZERO_TIMES_INFINITY == INFINITE_PRODUCT) p.kind = INFINITE;
+    return p;
 }
 
 #ifdef SCALE_BLOCK
@@ -93,11 +100,12 @@ template <class P> __device__ __noinline__ Held scaled_sum(const Operands& x, in
         else total += cut_wide<RZ>(p, PRODUCT_QUANTUM);
     }
     Held sum = finite(total, PRODUCT_QUANTUM);
-    if (nan || (infinite[0] && infinite[1])) {
+    const bool opposite = infinite[0] && infinite[1];
+    if (nan || (opposite && OPPOSITE_INFINITIES == NO_INFINITY)) {
         sum.kind = NOT_A_NUMBER;
     } else if (infinite[0] || infinite[1]) {
         sum.kind = INFINITE;
-        sum.negative = infinite[1];
+        sum.negative = opposite ? OPPOSITE_INFINITIES == NEGATIVE_INFINITY : infinite[1];
     }
     sum.units = 0;
     return times(sum, scale_at(x, P::k(run * P::SCALE_SUMS)));
@@ -112,8 +120,8 @@ template <class P> __device__ __noinline__ Held term(const Operands& x, int at) 
     const int k = P::k(at);
     Held p = exact_product<P>(x, at);
     if (P::Nans::COUNT > 0 && p.kind == NOT_A_NUMBER) {
-        const Held factors[2] = {factor_held<FormatA, FactorA>(x.a_code(k), ~0ull),
-                                 factor_held<FormatB, FactorB>(x.b_code(k), ~0ull)};
+        const Held factors[2] = {factor_held<CodesA, FactorA>(x.a_code(k), ~0ull),
+                                 factor_held<CodesB, FactorB>(x.b_code(k), ~0ull)};
         p = first_nan<typename P::Nans>(factors, 2, p);
         if (p.payload) return p;
     }

@@ -1,5 +1,9 @@
 // Values of the general steps: 128-bit significands, exact or with a sticky bit. Follows model_value.cuh.
 
+// Products of an infinity and a zero, and sums of opposite infinities, numbered as in the rule's keys.
+enum ZeroTimesInfinity { NO_PRODUCT, ZERO_PRODUCT, INFINITE_PRODUCT };
+enum OppositeInfinities { NO_INFINITY, POSITIVE_INFINITY, NEGATIVE_INFINITY };
+
 typedef unsigned __int128 Wide;
 typedef __int128 SignedWide;
 
@@ -151,7 +155,10 @@ __device__ __noinline__ Held plus(Held x, Held y, bool disagree) {
         y = swap;
     }
     if (x.kind == INFINITE) {
-        if (y.kind == INFINITE && x.negative != y.negative) x.kind = NOT_A_NUMBER;
+        if (y.kind == INFINITE && x.negative != y.negative) {
+            if (OPPOSITE_INFINITIES == NO_INFINITY) x.kind = NOT_A_NUMBER;
+            x.negative = OPPOSITE_INFINITIES == NEGATIVE_INFINITY;
+        }
         return x;
     }
     if (x.significand == 0 && y.significand == 0) {

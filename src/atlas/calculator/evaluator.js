@@ -69,6 +69,7 @@
       scale: instruction.scale && { block: instruction.scale.block, format: format(instruction.scale.format) },
       unpack: program.unpack.map((side) => ({ ...side, wider: side.wider && format(side.wider) })),
       specials: program.specials,
+      invalid: program.invalid ?? {},
       steps,
       summed,
       output: { ...program.output, to: destination(program.output.to) },
@@ -119,8 +120,9 @@
     return own.zeros ? counted(held, own.wider ?? format) : held;
   }
 
-  function widened(format, code, { subnormals, wider }) {
-    let datum = decode(format, code);
+  function widened(format, code, { subnormals, wider, specials }) {
+    let datum = decode(specials === "finite" ? asNumbers(format) : format, code);
+    if (specials === "nan" && datum.class === "infinite") datum = { ...datum, kind: "nan", class: "nan", significand: 0n };
     if (datum.class === "subnormal" && subnormals !== "keep") {
       datum = { ...datum, class: "zero", significand: 0n, negative: datum.negative && subnormals === "signed-zero" };
     }
@@ -144,6 +146,28 @@
       c: unpacked(own.c, operands.c, own.unpack[2]),
       scales: scale ? operands.a.map((_, at) => scaleOf(at)) : null,
     };
+  }
+
+  /** A format whose codes of infinities and NaNs are numbers. */
+  const numbered = new WeakMap();
+  function asNumbers(format) {
+    if (!numbered.has(format)) numbered.set(format, { ...format, specials: "none" });
+    return numbered.get(format);
+  }
+
+  /** Product of two factors; that of an infinity and a zero follows the rule. */
+  function factorsProduct(x, y, { zero_times_infinity: rule }) {
+    const value = product(x, y);
+    if (!rule || value.kind !== "nan" || x.kind === "nan" || y.kind === "nan") return value;
+    const negative = x.negative !== y.negative;
+    return rule === "zero" ? finite(negative, 0n, 0) : infinite(negative);
+  }
+
+  /** Infinity or NaN of a sum, null if it is finite; that of opposite infinities follows the rule. */
+  function specialSum(values, { opposite_infinities: rule }) {
+    const beyond = special(values);
+    if (!rule || beyond?.kind !== "nan" || values.some((value) => value.kind === "nan")) return beyond;
+    return infinite(rule === "negative");
   }
 
   // Rounding to a destination.
@@ -225,11 +249,11 @@
     decided(order) {
       const { a, b, c, scales } = this.inputs;
       const terms = a.map((own, k) => {
-        const whole = product(own.value, b[k].value);
+        const whole = factorsProduct(own.value, b[k].value, this.own.invalid);
         const value = scales ? product(whole, scales[k].value) : whole;
         return { held: hold(value, 0), factors: { a: own, b: b[k] } };
       });
-      return beyondFinite(order, [...terms, { held: c }]);
+      return beyondFinite(order, [...terms, { held: c }], this.own.invalid);
     }
 
     output(last) {
@@ -245,7 +269,7 @@
     factorProduct({ k, a, b }) {
       const [x, y] = [this.inputs.a[k].value, this.inputs.b[k].value];
       // Every piece of a product that is not finite is that product.
-      if (x.kind !== "finite" || y.kind !== "finite") return product(x, y);
+      if (x.kind !== "finite" || y.kind !== "finite") return factorsProduct(x, y, this.own.invalid);
       const bits = (value, mask) => (mask === null ? value : { ...value, significand: value.significand & mask });
       return product(bits(x, a), bits(y, b));
     }
@@ -296,7 +320,7 @@
       for (let first = 0; first < step.factors.length; first += step.scaling) {
         const values = step.factors.slice(first, first + step.scaling).map((own) => limited(this.factorProduct(own), own));
         const { value, exponent } = this.inputs.scales[step.factors[first].k];
-        sums.push(hold(product(special(values) ?? total(values), value), exponent));
+        sums.push(hold(product(specialSum(values, this.own.invalid) ?? total(values), value), exponent));
       }
       return sums;
     }
@@ -320,14 +344,19 @@
 
     add(step) {
       const [a, b] = step.terms.map((term) => this.source(term));
-      return this.settle(step, step.name, firstNan(step.nans, { a, b }) ?? added(a.value, b.value, step.to));
+      return this.settle(step, step.name, firstNan(step.nans, { a, b }) ?? this.added(a.value, b.value, step.to));
     }
 
     fma(step) {
       const c = this.source(step.addend);
       const nan = firstNan(step.nans, { a: this.inputs.a[step.factors.k], b: this.inputs.b[step.factors.k], c });
-      const held = nan ?? added(this.factorProduct(step.factors), c.value, step.to);
+      const held = nan ?? this.added(this.factorProduct(step.factors), c.value, step.to);
       return this.settle(step, `+ ${step.factors.name}`, held);
+    }
+
+    /** Unrounded sum of two values for an ordinary addition or a fused multiply-add. */
+    added(x, y, to) {
+      return hold(specialSum([x, y], this.own.invalid) ?? sum(x, y, to.rounding === "RD"), 0);
     }
 
     /** Products and addends of a sum, in order. */
@@ -362,7 +391,7 @@
       const terms = this.terms(step);
       const line = ({ name, held }, kept) =>
         this.observe?.({ group, name, value: held.value, exponent: held.counts, kept: held.counts === null ? null : kept });
-      const beyond = beyondFinite(step.nans, terms);
+      const beyond = beyondFinite(step.nans, terms, this.own.invalid);
       if (beyond) {
         terms.forEach((term) => line(term, null));
         return [beyond];
@@ -433,9 +462,6 @@
     return !isZero(minus(toQuantum(seen, quantum, "RZ"), seen));
   }
 
-  /** Unrounded sum of two values for an ordinary addition or a fused multiply-add. */
-  const added = (x, y, to) => hold(sum(x, y, to.rounding === "RD"), 0);
-
   /** Sign that all terms have if they are zeros with the signs of their own terms; null otherwise. */
   function commonZeroSign(terms) {
     const signs = terms.map(({ held }) =>
@@ -445,8 +471,8 @@
   }
 
   /** Infinity or NaN of a sum of terms; null if it is finite. */
-  function beyondFinite(order, terms) {
-    const beyond = special(terms.map((term) => term.held.value));
+  function beyondFinite(order, terms, invalid) {
+    const beyond = specialSum(terms.map((term) => term.held.value), invalid);
     if (!beyond) return null;
     return beyond.kind === "nan" ? passedOn(order, terms) : hold(beyond, null);
   }

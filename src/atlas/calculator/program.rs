@@ -6,6 +6,7 @@
 //!   `scale` (format and block) and `chunk` (sparsity) where it has them; `saturate` and `xor` where they are true;
 //! - `formats`: the record of each format that is named, with the fields of [`Float`];
 //! - `unpack`: the conversion of A, B and C;
+//! - `invalid`: results of infinity times zero and of opposite infinities, where they are not NaN;
 //! - `specials`: the order of NaN operands, if all products and c decide infinities and NaNs at once;
 //! - `steps`: the operations, each with its `operation`, its `name` and its `group` (absent after all groups);
 //! - `output`: the conversion of the last value to D.
@@ -20,8 +21,9 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     arithmetic::{
-        Addend, Destination, ElementaryOperation, Factors, IntegerSum, KeyValue, Multiply, NanOperand, Program,
-        Scaling, Source, Sum, Unpack, Wrap,
+        Addend, Destination, ElementaryOperation, Factors, IntegerSum, InvalidOperations, KeyValue, Multiply,
+        NanOperand, OppositeInfinities, Program, Scaling, Source, SpecialOperands, Sum, Unpack, Wrap,
+        ZeroTimesInfinity,
     },
     format::{Encoding, Float, Format, Zeros},
     isa::Instruction,
@@ -48,6 +50,11 @@ pub fn program_json(program: &Program) -> String {
         "formats": formats.records,
     });
     set(&mut document, "specials", program.specials.as_deref().map(nans));
+    let InvalidOperations { zero_times_infinity: product, opposite_infinities: sum } = program.invalid;
+    let mut invalid = json!({});
+    set(&mut invalid, "zero_times_infinity", (product != ZeroTimesInfinity::Nan).then(|| product.name()));
+    set(&mut invalid, "opposite_infinities", (sum != OppositeInfinities::Nan).then(|| sum.name()));
+    set(&mut document, "invalid", (program.invalid != InvalidOperations::default()).then_some(invalid));
     document.to_string()
 }
 
@@ -131,6 +138,8 @@ fn unpack(unpack: &Unpack, formats: &mut Formats) -> Value {
     let mut own = json!({ "subnormals": unpack.subnormals.name() });
     set(&mut own, "wider", unpack.wider.map(|wider| formats.name(wider)));
     set(&mut own, "zeros", unpack.zeros.then_some(true));
+    let unusual = unpack.specials != SpecialOperands::Keep;
+    set(&mut own, "specials", unusual.then(|| unpack.specials.name()));
     own
 }
 

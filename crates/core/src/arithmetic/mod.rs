@@ -22,14 +22,15 @@ pub use language::{
     limits::holds_sums,
     node::{Indices, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Specials,
-        Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, Parts, ResultTininess,
+        Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        ZeroTimesInfinity,
     },
     setting::{Place, Setting},
     value::{KeyTable, KeyValue},
 };
 pub use program::{
-    Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, OperationStep, Output, Program, Scaling,
+    Addend, Destination, ElementaryOperation, Factors, IntegerSum, InvalidOperations, Multiply, OperationStep, Output, Program, Scaling,
     Source, Sum, Unpack,
 };
 pub use reference::{Explanation, ExplanationLine};

@@ -64,6 +64,16 @@ impl Format {
     }
 }
 
+impl Format {
+    /// Value of a code as if the format had no infinities and NaNs; that of [`Format::decode`] in integers and tables.
+    pub(crate) fn decode_as_number(&self, code: u64) -> Decoded {
+        match &self.encoding {
+            Encoding::Float(float) => Float { specials: Specials::None, ..*float }.decode(code),
+            _ => self.decode(code),
+        }
+    }
+}
+
 impl Float {
     #[inline]
     fn decode(&self, code: u64) -> Decoded {

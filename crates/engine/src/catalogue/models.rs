@@ -3,8 +3,8 @@
 use crate::{
     arithmetic::{
         CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS,
-        NodeKey, NodeKind, Parts, Program, Rounded, Rule, Specials, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
-        aliases,
+        NodeKey, NodeKind, OppositeInfinities, Parts, Program, Rounded, Rule, SpecialOperands, Specials, Start, Step,
+        Subnormals, Wrap, ZeroSign, ZeroTerms, ZeroTimesInfinity, aliases,
     },
     isa::{self, Instruction},
     report::{Table, counted},
@@ -393,6 +393,10 @@ fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
             "product-bits",
             "normalised",
             "specials",
+            "special-operands",
+            "special-c",
+            "zero-times-infinity",
+            "opposite-infinities",
             "zero-terms",
             "start",
             "wrap",
@@ -429,9 +433,26 @@ fn step(rule: &Rule) -> String {
     words.extend((rule.normalised == Some(true)).then(|| "products normalised".into()));
     words.extend((rule.start == Start::Product).then(|| "from the first product".into()));
     words.extend((rule.specials == Specials::Operands).then(|| "infinities and NaN from operands".into()));
+    words.extend(special_values(rule));
     words.extend((rule.zero_terms != ZeroTerms::Ignored).then(|| format!("zeros aligned: {}", rule.zero_terms.name())));
     words.extend(rule.wrap.map(|wrap| if wrap == Wrap::Wrap { "wraps" } else { "saturates" }.into()));
     words.join(", ")
+}
+
+/// Treatments of infinities and NaNs that are not those of IEEE 754.
+fn special_values(rule: &Rule) -> Vec<String> {
+    let mut words = Vec::new();
+    for (specials, operands) in [(Some(rule.special_operands), "a, b"), (rule.special_c, "c")] {
+        words.extend(match specials.unwrap_or_default() {
+            SpecialOperands::Keep => None,
+            SpecialOperands::Nan => Some(format!("infinite {operands} as NaN")),
+            SpecialOperands::Finite => Some(format!("infinite and NaN {operands} as numbers")),
+        });
+    }
+    let (product, sum) = (rule.zero_times_infinity, rule.opposite_infinities);
+    words.extend((product != ZeroTimesInfinity::Nan).then(|| format!("infinity * 0 = {}", product.name())));
+    words.extend((sum != OppositeInfinities::Nan).then(|| format!("infinity - infinity = {} infinity", sum.name())));
+    words
 }
 
 fn groups(rule: &Rule) -> String {

@@ -129,18 +129,22 @@ impl Numbers {
 
     /// The bounds after rounding.
     fn rounded(self, to: &Destination) -> Option<Numbers> {
-        let own = Numbers::of(to.target.format)?;
-        let ieee = self.negative_zero || self.quantum < own.quantum || to.target.rounding == Rounding::Rd;
+        let (format, target) = (to.target.format, Numbers::of(to.target.format)?);
+        let ieee = self.negative_zero || self.quantum < target.quantum || to.target.rounding == Rounding::Rd;
+        // What overflows can become the largest finite number, which may be no multiple of the values; an infinity can, too.
+        let largest = if self.overflows(format) { target.bound - target.bits } else { i32::MAX };
+        let saturates = to.target.overflow == Overflow::Saturate || !format.has_infinity();
+        let bound = if self.infinite && saturates { i32::MAX } else { self.bound.saturating_add(1) };
         Some(Numbers {
-            quantum: self.quantum.max(own.quantum),
-            bound: own.bound.min(self.bound.saturating_add(1)),
-            bits: own.bits,
-            infinite: self.overflows(to.target.format),
+            quantum: self.quantum.max(target.quantum).min(largest),
+            bound: target.bound.min(bound),
+            bits: target.bits,
+            infinite: self.overflows(format),
             negative_zero: match to.zero {
                 ZeroSign::Positive => false,
                 ZeroSign::Negative => true,
                 ZeroSign::Ieee => ieee,
-                ZeroSign::ExactPositive => self.quantum < own.quantum,
+                ZeroSign::ExactPositive => self.quantum < target.quantum,
             } || to.subnormals == Subnormals::SignedZero,
             sum: false,
         })
@@ -176,10 +180,10 @@ impl Numbers {
     }
 }
 
-/// The normal form of a program; `None` for integers and block scales.
+/// The normal form of a program; `None` for integers, block scales, and infinities that are not those of IEEE 754.
 pub(super) fn normal(program: &Program) -> Option<Program> {
     let mut program = program.clone();
-    if program.instruction.scale.is_some() {
+    if program.instruction.scale.is_some() || !program.has_usual_specials() {
         return None;
     }
     for step in &mut program.steps {

@@ -27,7 +27,9 @@ pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
 
 /// The reason why two rules that differ in `key` give the same results, if one is known.
 pub fn proof(pair: &RulePair, key: &str) -> Option<String> {
+    let usual = pair.evaluators.iter().all(|evaluator| evaluator.program().has_usual_specials());
     equal(pair.evaluators.map(Evaluator::program)).or_else(|| match key {
+        _ if !usual => None,
         "alignment.floor" => floor(pair),
         "result.overflow" => overflow(pair, |rule| rule.result),
         "addition.overflow" => overflow(pair, |rule| rule.addition),

@@ -105,6 +105,7 @@ impl FewTerms {
             instruction: self.instruction.clone(),
             unpack: whole.unpack,
             specials: whole.specials.clone(),
+            invalid: whole.invalid,
             steps,
             output: whole.output,
         }

@@ -65,7 +65,8 @@ impl Floating {
             return None;
         }
         let slots = compiler.slots;
-        Some(Floating { steps, slots, output: NumberEncoder::to_output(&program.output.target)?, passes_nan, c })
+        let nan_is_unknown = passes_nan || !program.has_usual_specials();
+        Some(Floating { steps, slots, output: NumberEncoder::to_output(&program.output.target)?, nan_is_unknown, c })
     }
 }
 
@@ -141,7 +142,6 @@ impl Compiler<'_> {
     fn step(&self, at: usize) -> Option<Option<(FastOperation, Option<Stage>)>> {
         let down = |to: &Destination| to.target.rounding == Rounding::Rd;
         Some(Some(match &self.program.steps[at].operation {
-            ElementaryOperation::Multiply(multiply) if multiply.bits.is_some() => return None,
             ElementaryOperation::Multiply(_) => return Some(None),
             ElementaryOperation::Sum(sum) => {
                 let to = self.rounding_of(at);
@@ -163,7 +163,7 @@ impl Compiler<'_> {
                 (FastOperation::Add(Addition { terms, negative_zero: down(to), short }), Some(self.stage(to)?))
             }
             ElementaryOperation::Fma { addend, to, .. } => {
-                let product = Box::new(OrderedProduct { at: self.begins[at], stage: None, limit: None });
+                let product = Box::new(OrderedProduct { at: self.begins[at], dropped: 0, stage: None, limit: None });
                 let terms = [Input::Product(product), self.input(*addend)?];
                 let extents = [Some(self.product_extent()), self.extent(*addend)];
                 let short = self.adds_short(extents, to);
@@ -185,9 +185,16 @@ impl Compiler<'_> {
                     Some(to) => Some(self.stage(to)?),
                     None => None,
                 };
-                Input::Product(Box::new(OrderedProduct { at: self.begins[step] + at, stage, limit: multiply.limit }))
+                let (at, dropped) = (self.begins[step] + at, self.dropped(multiply));
+                Input::Product(Box::new(OrderedProduct { at, dropped, stage, limit: multiply.limit }))
             }
         })
+    }
+
+    /// Low bits of exact products that the multiplier drops.
+    fn dropped(&self, multiply: &Multiply) -> i32 {
+        let exact: u32 = self.factors.iter().map(|factor| factor.fraction_bits).sum();
+        multiply.bits.map_or(0, |bits| (exact as i32 - bits).max(0))
     }
 
     /// Compiles a sum, for its factors and addends.
@@ -217,7 +224,7 @@ impl Compiler<'_> {
             (fraction_bits, term_bits) = (stage.extent.fraction_bits, stage.extent.precision);
         }
         if let Some(scales) = scales {
-            if product.is_some() || multiply.limit.is_some() {
+            if product.is_some() || multiply.limit.is_some() || multiply.bits.is_some() {
                 return None;
             }
             (fraction_bits, term_bits) = scales.terms(fraction_bits, term_bits)?;
@@ -233,9 +240,6 @@ impl Compiler<'_> {
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
-        if own.alignment.is_some_and(|alignment| alignment.complement || alignment.sticky_place.is_some()) {
-            return None;
-        }
         let sum = FusedSum { alignment: own.alignment, addends, fraction_bits, term_bits, terms: multiply.len() };
         let width = sum.width()?;
         // A sum that is not rounded must reach the next operation unchanged.
@@ -244,7 +248,8 @@ impl Compiler<'_> {
             .iter()
             .filter_map(|addend| addend.bits)
             .fold(own.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
-        if to.is_none() && bits.is_none_or(|bits| bits + self.headroom(own) > 61) {
+        let place = own.alignment.and_then(|alignment| alignment.sticky_place).unwrap_or(0);
+        if to.is_none() && bits.is_none_or(|bits| bits + place + self.headroom(own) > 61) {
             return None;
         }
         let mut step = SumStep {
@@ -252,6 +257,8 @@ impl Compiler<'_> {
             sum,
             group: (begin, begin + multiply.factors.len()),
             fraction_bits: exact_bits,
+            dropped: self.dropped(multiply),
+            zeros: self.program.unpack[0].zeros,
             product,
             normalised,
             limit: multiply.limit,
@@ -356,7 +363,9 @@ impl Compiler<'_> {
             Source::Value(value) => match &self.program.steps[value].operation {
                 ElementaryOperation::Sum(sum) if sum.normalised => (60, 61, true),
                 ElementaryOperation::Sum(sum) => {
-                    let bits = sum.addends.iter().filter_map(|addend| addend.bits).fold(sum.alignment?.bits, i32::max);
+                    let alignment = sum.alignment?;
+                    let bits = sum.addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max)
+                        + alignment.sticky_place.unwrap_or(0);
                     (bits, (bits + self.headroom(sum)).min(61) as u32, true)
                 }
                 operation => of(Extent::rounded(operation.destination()?.target.format)?),

@@ -23,8 +23,8 @@ pub(super) struct Floating {
     /// Number of values held at the same time.
     pub(super) slots: usize,
     pub(super) output: NumberEncoder,
-    /// True if a NaN keeps its payload in D.
-    pub(super) passes_nan: bool,
+    /// True if the reference computes every NaN of D: it keeps its payload, or may be another value.
+    pub(super) nan_is_unknown: bool,
 }
 
 /// Operation, and the destination of its value.
@@ -67,6 +67,8 @@ pub(super) enum Input {
 #[derive(Debug, Clone)]
 pub(super) struct OrderedProduct {
     pub(super) at: usize,
+    /// Low bits that the multiplier drops.
+    pub(super) dropped: i32,
     /// Rounding of the product.
     pub(super) stage: Option<Stage>,
     /// Exponent from which on the product is infinite.
@@ -151,7 +153,7 @@ impl Floating {
             Computed::Short => self.finish(last.stage.as_ref(), short, rounding, d),
             Computed::Long => self.finish(last.stage.as_ref(), value, rounding, d),
         }
-        if self.passes_nan {
+        if self.nan_is_unknown {
             nan_is_unknown(&mut d.special);
         }
     }
@@ -276,7 +278,7 @@ impl OrderedProduct {
     fn number(&self, pieces: &Pieces, unrounded: &mut Number, number: &mut Number) {
         let pieces = Pieces { group: (self.at, self.at + 1), ..*pieces };
         let first = if self.stage.is_some() { &mut *unrounded } else { &mut *number };
-        exact(&pieces, first);
+        exact(&pieces, self.dropped, first);
         if let Some(limit) = self.limit {
             mark_limit(first, &pieces, limit);
         }

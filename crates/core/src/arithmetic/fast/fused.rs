@@ -57,6 +57,16 @@ struct FinitePart<S> {
     bits: i32,
 }
 
+impl<S: SignedWord> FinitePart<S> {
+    /// The same sum in the register of the alignment.
+    #[inline(always)]
+    fn in_register(self, alignment: &Alignment) -> Self {
+        let Some(carry) = alignment.carry else { return self };
+        let width = (self.bits + carry + 2) as u32;
+        FinitePart { units: over(&self.units, |sum| sum.in_register(width, alignment.saturates)), ..self }
+    }
+}
+
 /// Value of an addend, in units of `2^(exponent - fraction bits)`.
 #[derive(Clone, Copy)]
 pub(super) struct AddendValue {
@@ -138,7 +148,9 @@ impl FusedSum {
             let bits = addend.bits.unwrap_or(alignment.bits);
             sum = sum.max(addend.precision + 1 + lift(bits, addend.fraction_bits) + lift(common, bits));
         }
-        sum += count(self.addends.len());
+        // Flipped bits add a unit for each term; a sticky bit with a place needs that many bits more.
+        sum += count(self.addends.len()) + u32::from(alignment.complement);
+        sum += alignment.sticky_place.map_or(0, |place| place as u32 + 1);
         match sum {
             sum if sum <= i64::CAPACITY => Some(Width::Middle),
             sum if sum <= i128::CAPACITY => Some(Width::Wide),
@@ -146,23 +158,39 @@ impl FusedSum {
         }
     }
 
-    /// Unrounded sum of products and addends.
+    /// Unrounded sum of products and addends; `frame` are the signs of the last addend, as masks.
     #[inline(always)]
-    pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
+    pub(super) fn of_factors(
+        &self,
+        width: Width,
+        terms: &GroupFactors,
+        addends: &[AddendValue],
+        frame: &Lane<u32>,
+    ) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, terms, addends),
-            (_, Some(alignment)) if alignment.sticky => sticky(self, terms, addends, alignment),
+            (_, Some(alignment)) if alignment.sticky || alignment.complement => {
+                unusual(self, terms, addends, alignment, frame)
+            }
             (Width::Wide, Some(alignment)) => wide(self, terms, addends, alignment),
             (_, Some(alignment)) => self.run::<i64, _>(terms, addends, alignment),
         }
     }
 
-    /// Unrounded sum of stored terms and addends.
+    /// Unrounded sum of stored terms and addends; `frame` are the signs of the last addend, as masks.
     #[inline(always)]
-    pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[AddendValue]) -> UnroundedSum {
+    pub(super) fn of_stored(
+        &self,
+        width: Width,
+        terms: &Stored,
+        addends: &[AddendValue],
+        frame: &Lane<u32>,
+    ) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, &terms, addends),
-            (_, Some(alignment)) if alignment.sticky => sticky(self, &terms, addends, alignment),
+            (_, Some(alignment)) if alignment.sticky || alignment.complement => {
+                unusual(self, &terms, addends, alignment, frame)
+            }
             (Width::Wide, Some(alignment)) => wide(self, &terms, addends, alignment),
             (_, Some(alignment)) => self.run::<i64, _>(&terms, addends, alignment),
         }
@@ -243,6 +271,36 @@ impl FusedSum {
         self.with_addends(&products, &largest, addends, alignment, rounding)
     }
 
+    /// Units of the sum that terms gain whose bits are flipped: those with another sign than the frame.
+    fn flips<T: FusedTerms<i128>>(
+        &self,
+        terms: &T,
+        addends: &[AddendValue],
+        alignment: &Alignment,
+        largest: &Lane<i32>,
+        frame: &Lane<u32>,
+    ) -> Lane<i128> {
+        let bits = self.bits(alignment);
+        let flipped = |value: i128, frame: u32, kept: i32| match (value.signum(), frame != 0) {
+            (1, true) => 1i128.lifted((bits - kept) as u32),
+            (-1, false) => -1i128.lifted((bits - kept) as u32),
+            _ => 0,
+        };
+        let mut units = [0; LANES];
+        for term in 0..terms.len() {
+            let value = terms.value(term);
+            units = each(|l| units[l] + flipped(value[l], frame[l], alignment.bits));
+        }
+        for (addend, value) in self.addends.iter().zip(addends) {
+            let (part, kept): (FinitePart<i128>, i32) = (value.part(), addend.bits.unwrap_or(alignment.bits));
+            for l in 0..LANES {
+                let dropped = addend.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
+                units[l] += if dropped { 0 } else { flipped(part.units[l], frame[l], kept) };
+            }
+        }
+        units
+    }
+
     /// Sum of products, and of addends truncated in the alignment to the largest exponents.
     #[inline(always)]
     fn with_addends<S: SignedWord>(
@@ -266,11 +324,7 @@ impl FusedSum {
                 units[l].plus(addend.lifted((bits - kept) as u32))
             });
         }
-        if let Some(carry) = alignment.carry {
-            let width = (bits + carry + 2) as u32;
-            units = over(&units, |sum| sum.in_register(width, alignment.saturates));
-        }
-        FinitePart { units, exponent: *largest, bits }
+        FinitePart { units, exponent: *largest, bits }.in_register(alignment)
     }
 
     /// Exact sum; unknown if its terms lie too far apart.
@@ -329,16 +383,34 @@ fn wide<T: FusedTerms<i128>>(
     sum.run::<i128, _>(terms, addends, alignment)
 }
 
-/// Sums with a sticky bit, compiled once.
+/// Sums with a sticky bit, or with terms whose bits are flipped; compiled once.
 #[inline(never)]
-fn sticky<T: FusedTerms<i128>>(
+fn unusual<T: FusedTerms<i128>>(
     sum: &FusedSum,
     terms: &T,
     addends: &[AddendValue],
     alignment: &Alignment,
+    frame: &Lane<u32>,
 ) -> UnroundedSum {
-    let FinitePart { units, exponent, bits } = sum.aligned::<i128, T>(terms, addends, alignment, alignment.rounding);
+    let endless = Alignment { carry: None, ..*alignment };
+    let mut part = sum.aligned::<i128, T>(terms, addends, &endless, alignment.rounding);
+    if alignment.complement {
+        let flips = sum.flips(terms, addends, alignment, &part.exponent, frame);
+        part.units = each(|l| part.units[l] + flips[l]);
+    }
+    let part = part.in_register(alignment);
+    if !alignment.sticky {
+        return narrowed(&part);
+    }
+    let FinitePart { units, exponent, bits } = part;
     let lost = sum.lost(terms, addends, alignment, &exponent);
+    if let Some(place) = alignment.sticky_place {
+        let stuck = each(|l| {
+            let rest = if alignment.rest_is_negative(units[l] < 0) { -1 } else { 1 };
+            units[l].lifted(place as u32) + if lost[l] { rest } else { 0 }
+        });
+        return narrowed(&FinitePart { units: stuck, exponent, bits: bits + place });
+    }
     // The last bit of such a length is far below every rounding.
     let left: Lane<i32> = over(&units, |units| (STICKY_BITS - units.length()).max(0));
     let rest = |units: i128| if alignment.rest_is_negative(units < 0) { -1 } else { 1 };

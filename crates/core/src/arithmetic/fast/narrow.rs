@@ -43,7 +43,7 @@ impl FusedSum {
     /// Bits of the sum, if it fits 32 bits, and its products and its addend 31.
     pub(super) fn short_bits(&self) -> Option<u32> {
         let alignment =
-            self.alignment.filter(|own| own.rounding == Rounding::Rz && !own.sticky && own.carry.is_none())?;
+            self.alignment.filter(|own| own.rounding == Rounding::Rz && !own.sticky && !own.complement && own.carry.is_none())?;
         let term = (self.term_bits as i32 + alignment.bits - self.fraction_bits).max(0) as u32;
         let products = term + usize::BITS - self.terms.saturating_sub(1).leading_zeros();
         let addend = match self.addends[..] {

@@ -1,20 +1,21 @@
-//! Exact products as numbers.
+//! Products as numbers.
 
 use super::{
     number::{COUNT, Number},
     pieces::Pieces,
+    step::kept,
     terms::FusedTerms,
-    word::{Lane, over, set_piece},
+    word::{over, set_piece},
 };
 use crate::base::vectors::vectorised;
 
 vectorised! {
-    /// Exact products of the only term of the group; arbitrary for missing pieces.
-    pub(super) fn exact(pieces: &Pieces<'_>, number: &mut Number) {
+    /// Products of the only term of the group without their `dropped` low bits; arbitrary for missing pieces.
+    pub(super) fn exact(pieces: &Pieces<'_>, dropped: i32, number: &mut Number) {
         number.special = [0; COUNT];
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
-            let value: Lane<i64> = factors.value(0);
+            let value = kept(&factors.value(0), dropped);
             let exponent = factors.exponent_sum(0);
             set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
             set_piece(&mut number.negative, at, &factors.negative(0));

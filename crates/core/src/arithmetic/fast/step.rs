@@ -7,7 +7,7 @@ use super::{
     scale::Scales,
     stage::Stage,
     terms::{FusedTerms, GroupFactors, Stored},
-    word::{LANES, Lane, PIECES, PieceLanes, TURNS, Turn, array, each, over, piece, set_piece},
+    word::{LANES, Lane, PIECES, PieceLanes, SignedWord, TURNS, Turn, array, each, over, piece, set_piece},
 };
 use crate::{base::vectors::vectorised, format::Rounding};
 
@@ -20,6 +20,10 @@ pub(super) struct SumStep {
     pub(super) group: (usize, usize),
     /// Fraction bits of exact products.
     pub(super) fraction_bits: i32,
+    /// Low bits of each product that the multiplier drops.
+    pub(super) dropped: i32,
+    /// True if zeros have exponents that count.
+    pub(super) zeros: bool,
     /// Rounding of each product.
     pub(super) product: Option<Stage>,
     /// Fraction bits of terms before normalisation, if they are normalised.
@@ -37,7 +41,7 @@ pub(super) struct SumStep {
 impl SumStep {
     /// True if the terms are the products.
     pub(super) fn is_simple(&self) -> bool {
-        self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
+        self.dropped == 0 && self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
     }
 
     /// Computes the terms; returns the special marks of their sum caused by rounding or scales.
@@ -65,7 +69,11 @@ impl SumStep {
         }
         let Some(stage) = &self.product else {
             for term in 0..count {
-                self.push(stored, (factors.value(term), factors.exponent_sum(term)), factors.negative(term));
+                let (values, mut exponents) = (kept(&factors.value(term), self.dropped), factors.exponent_sum(term));
+                if self.dropped > 0 && !self.zeros {
+                    exponents = each(|l| if values[l] == 0 { ZERO } else { exponents[l] });
+                }
+                self.push(stored, (values, exponents), factors.negative(term));
             }
             return [0; LANES];
         };
@@ -74,7 +82,7 @@ impl SumStep {
             let terms = PIECES.min(count - first);
             let mut exact = Number::ZERO;
             for at in 0..terms {
-                let value: Lane<i64> = factors.value(first + at);
+                let value = kept(&factors.value(first + at), self.dropped);
                 set_piece(&mut exact.magnitude, at, &over(&value, i64::unsigned_abs));
                 set_piece(&mut exact.negative, at, &factors.negative(first + at));
                 if pieces.special {
@@ -150,11 +158,12 @@ vectorised! {
                 }
             };
             let mut special = [0; LANES];
+            let frame = addends.last().map_or([0; LANES], |addend| piece(&addend.negative, at));
             let sum = if step.is_simple() {
-                step.sum.of_factors(step.width, &factors, values)
+                step.sum.of_factors(step.width, &factors, values, &frame)
             } else {
                 special = step.store(&factors, pieces, at, stored);
-                step.sum.of_stored(step.width, stored, values)
+                step.sum.of_stored(step.width, stored, values, &frame)
             };
             let mut negative = over(&sum.units, |units| (units >> 63) as u32);
             if step.ieee && sum.units.contains(&0) {
@@ -183,6 +192,15 @@ vectorised! {
             let all = piece(special, at);
             set_piece(special, at, &each(|l| all[l] | own[l]));
         }
+    }
+}
+
+/// Products without their `dropped` low bits.
+#[inline(always)]
+pub(super) fn kept(products: &Lane<i64>, dropped: i32) -> Lane<i64> {
+    match dropped {
+        0 => *products,
+        _ => over(products, |product| product.cut(dropped, Rounding::Rz).lifted(dropped.min(63) as u32)),
     }
 }
 

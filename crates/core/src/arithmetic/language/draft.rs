@@ -3,8 +3,8 @@
 use super::{
     node::NodeResult,
     rule::{
-        Alignment, Conversion, NanOperand, ResultTininess, Rounded, Specials, Split, Step, Subnormals, Wrap, ZeroSign,
-        ZeroTerms,
+        Alignment, Conversion, NanOperand, OppositeInfinities, ResultTininess, Rounded, SpecialOperands, Specials, Split,
+        Step, Subnormals, Wrap, ZeroSign, ZeroTerms, ZeroTimesInfinity,
     },
 };
 use crate::format::Format;
@@ -29,6 +29,13 @@ pub(crate) struct Draft {
     pub zero_terms: ZeroTerms,
     /// Origin of infinities and NaNs.
     pub specials: Specials,
+    /// Values of special codes of A and B, and of C; `None` if it is the one of operands.
+    pub special_operands: SpecialOperands,
+    pub special_c: Option<SpecialOperands>,
+    /// Product of an infinity and a zero.
+    pub zero_times_infinity: ZeroTimesInfinity,
+    /// Sum of infinities with opposite signs.
+    pub opposite_infinities: OppositeInfinities,
     /// Treatment of subnormal results without a treatment of their own.
     pub result_subnormals: Subnormals,
     /// Definition of subnormal results without a definition of their own.

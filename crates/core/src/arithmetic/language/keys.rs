@@ -18,8 +18,9 @@ use super::{
     lowering, near,
     node::{Indices, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Specials,
-        Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, Parts, ResultTininess,
+        Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        ZeroTimesInfinity,
     },
     setting::{EXPONENTS, Setting, WIDTHS, says},
     value::{Field, KeyValue},
@@ -250,6 +251,37 @@ KEYS: RuleKey {
         variants: FLOATING,
         lower: |r, d| d.specials = r.specials,
         setting: says("origin of infinities and NaNs").sets("origin of infinities and NaNs").usual("steps").near(|s| near::words(s, &["steps", "operands"])).joint().general().shapes(&["infinities"]),
+    }
+    #[serde(default)]
+    special_operands: SpecialOperands = "special-operands" {
+        meaning: "values of A and B whose codes stand for infinities and NaNs. nan: an infinity is NaN, too; finite: such a code is the number that it would be if the format had no infinities and NaNs; absent: keep",
+        values: "keep, nan or finite",
+        variants: FLOATING,
+        lower: |r, d| d.special_operands = r.special_operands,
+        setting: says("infinite and NaN operands").sets("infinite operands").usual("keep").near(|s| near::words(s, &["keep", "nan", "finite"])).general().shapes(&["infinities"]),
+    }
+    special_c: Option<SpecialOperands> = "special-c" {
+        meaning: "the same for C; absent: like special-operands",
+        values: "keep, nan or finite",
+        variants: FLOATING,
+        lower: |r, d| d.special_c = r.special_c,
+        setting: says("infinite and NaN c").sets("infinite c").or("like A and B").near(near::special_c).general().shapes(&["infinities"]),
+    }
+    #[serde(default)]
+    zero_times_infinity: ZeroTimesInfinity = "zero-times-infinity" {
+        meaning: "product of an infinity and a zero, with the sign of a product; absent: nan",
+        values: "nan, zero or infinity",
+        variants: FLOATING,
+        lower: |r, d| d.zero_times_infinity = r.zero_times_infinity,
+        setting: says("product of infinity and zero").sets("infinity * 0").usual("nan").near(|s| near::words(s, &["nan", "zero", "infinity"])).general().shapes(&["infinities"]),
+    }
+    #[serde(default)]
+    opposite_infinities: OppositeInfinities = "opposite-infinities" {
+        meaning: "sum of infinities with opposite signs; absent: nan",
+        values: "nan, positive or negative",
+        variants: FLOATING,
+        lower: |r, d| d.opposite_infinities = r.opposite_infinities,
+        setting: says("sum of opposite infinities").sets("infinity - infinity").usual("nan").near(|s| near::words(s, &["nan", "positive", "negative"])).general().shapes(&["infinities"]),
     }
     #[serde(default)]
     zero_terms: ZeroTerms = "zero-terms" {

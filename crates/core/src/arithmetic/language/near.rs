@@ -136,6 +136,14 @@ pub(super) fn c_subnormals(site: &Site) -> Values {
     or_none(site, others)
 }
 
+/// The values of special codes that operands do not have, and theirs.
+pub(super) fn special_c(site: &Site) -> Values {
+    let of_operands = site.rule().map(|rule| rule.special_operands).unwrap_or_default();
+    let mut others = words(site, &["keep", "nan", "finite"]);
+    others.retain(|other| *other != Some(KeyValue::Word(of_operands.name())));
+    or_none(site, others)
+}
+
 /// Other definitions of tininess, if anything is flushed.
 pub(super) fn tininess(site: &Site) -> Values {
     match site.rule().map(|rule| rule.result_subnormals).unwrap_or_default() {

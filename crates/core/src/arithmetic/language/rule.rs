@@ -142,6 +142,48 @@ pub enum Specials {
 
 words!(named pub Specials: "steps" = Steps, "operands" = Operands);
 
+/// Values of operands whose codes stand for infinities and NaNs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SpecialOperands {
+    /// Infinities and NaNs.
+    #[default]
+    Keep,
+    /// NaN for an infinity, too.
+    Nan,
+    /// Numbers: the code is read as if the format had no infinities and NaNs.
+    Finite,
+}
+
+words!(named pub SpecialOperands: "keep" = Keep, "nan" = Nan, "finite" = Finite);
+
+/// Product of an infinity and a zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ZeroTimesInfinity {
+    /// NaN, as in IEEE 754.
+    #[default]
+    Nan,
+    /// Zero with the sign of the product.
+    Zero,
+    /// Infinity with the sign of the product.
+    Infinity,
+}
+
+words!(named pub ZeroTimesInfinity: "nan" = Nan, "zero" = Zero, "infinity" = Infinity);
+
+/// Sum of infinities with opposite signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OppositeInfinities {
+    /// NaN, as in IEEE 754.
+    #[default]
+    Nan,
+    /// The positive infinity.
+    Positive,
+    /// The negative infinity.
+    Negative,
+}
+
+words!(named pub OppositeInfinities: "nan" = Nan, "positive" = Positive, "negative" = Negative);
+
 /// Split of k by residue: part i has, ascending, the indices whose residue is in `residues[i]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

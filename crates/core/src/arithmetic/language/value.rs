@@ -9,8 +9,9 @@ use super::{
     keys::{KEYS, Key, NODE_KEYS, Node, Rule},
     node::{Indices, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Specials,
-        Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, Parts, ResultTininess,
+        Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        ZeroTimesInfinity,
     },
 };
 use crate::format::{Format, Overflow, Rounding};
@@ -174,6 +175,9 @@ enumerations!(
     ZeroSign: named,
     ZeroTerms: named,
     Specials: named,
+    SpecialOperands: named,
+    ZeroTimesInfinity: named,
+    OppositeInfinities: named,
     Start: named,
     Join: named,
     CPosition: named,
@@ -246,6 +250,9 @@ absent!(
     ResultTininess: ResultTininess::After,
     ZeroTerms: ZeroTerms::Ignored,
     Specials: Specials::Steps,
+    SpecialOperands: SpecialOperands::Keep,
+    ZeroTimesInfinity: ZeroTimesInfinity::Nan,
+    OppositeInfinities: OppositeInfinities::Nan,
     Start: Start::C,
     Join: Join::Chain,
     CPosition: CPosition::First,

@@ -1,11 +1,11 @@
 //! Beginning and end of a program: settings of the whole instruction, and conflicts with it.
 
 use super::{
-    super::{Rounded, Specials, Step, ZeroSign, ZeroTerms, language::draft::Draft},
-    Destination, OperationStep, Output, Program, Scaling, Source, Unpack,
+    super::{Rounded, SpecialOperands, Specials, Step, ZeroSign, ZeroTerms, language::draft::Draft},
+    Destination, InvalidOperations, OperationStep, Output, Program, Scaling, Source, Unpack,
 };
 use crate::{
-    format::{Class, Format, Overflow, Rounding},
+    format::{Class, Float, Format, Overflow, Rounding},
     isa::Instruction,
     softfloat::ResultTarget,
 };
@@ -38,6 +38,15 @@ impl<'a> Frame<'a> {
         let a = masks("a", draft.split.as_ref().map(|split| &split.a[..]), i.a)?;
         let b = masks("b", draft.split.as_ref().map(|split| &split.b[..]), i.b)?;
         let pieces = draft.pieces().into_iter().map(|(x, y)| ((x, y), (a[x], b[y]))).collect();
+        let special_c = draft.special_c.unwrap_or(draft.special_operands);
+        let numbers = [(draft.special_operands, draft.unpack, i.a), (draft.special_operands, draft.unpack, i.b)];
+        for (specials, unpack, format) in numbers.into_iter().chain([(special_c, draft.unpack_c, i.c)]) {
+            let emax = |format: &Format| format.float().map_or(i32::MAX, Float::emax);
+            let lacks = |unpack: &&Format| format.has_infinity() && emax(unpack) <= emax(format);
+            if let Some(unpack) = unpack.filter(|_| specials == SpecialOperands::Finite).filter(lacks) {
+                return Err(format!("'special-operands' or 'special-c' is 'finite', but {unpack}, to which {format} is converted, lacks the largest of these numbers"));
+            }
+        }
         Ok(Frame { draft, instruction: i, nan, pieces })
     }
 
@@ -100,11 +109,13 @@ impl<'a> Frame<'a> {
             subnormals: draft.operand_subnormals,
             wider: draft.unpack,
             zeros: draft.zero_terms != ZeroTerms::Ignored,
+            specials: draft.special_operands,
         };
         let of_c = Unpack {
             subnormals: draft.c_subnormals.unwrap_or(draft.operand_subnormals),
             wider: draft.unpack_c,
             zeros: draft.zero_terms == ZeroTerms::All,
+            specials: draft.special_c.unwrap_or(draft.special_operands),
         };
         let nan_operands = || draft.root().map_or_else(Vec::new, |root| root.nan_operands.clone());
         let target = ResultTarget {
@@ -117,6 +128,10 @@ impl<'a> Frame<'a> {
             instruction: i.clone(),
             unpack: [of_factor, of_factor, of_c],
             specials: (draft.specials == Specials::Operands).then(nan_operands),
+            invalid: InvalidOperations {
+                zero_times_infinity: draft.zero_times_infinity,
+                opposite_infinities: draft.opposite_infinities,
+            },
             steps,
             output: Output { value, target, passes_nan },
         }

@@ -9,8 +9,16 @@ mod frame;
 mod text;
 mod tree;
 
-use super::{Alignment, NanOperand, ResultTininess, Rule, Subnormals, Wrap, ZeroSign};
-use crate::{format::Format, isa::Instruction, softfloat::ResultTarget};
+use super::{
+    Alignment, NanOperand, OppositeInfinities, ResultTininess, Rule, SpecialOperands, Subnormals, Wrap, ZeroSign,
+    ZeroTimesInfinity,
+};
+use crate::{
+    format::Format,
+    isa::Instruction,
+    number::{self, Finite, Real},
+    softfloat::ResultTarget,
+};
 
 /// Program: the arithmetic of one instruction.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +30,8 @@ pub struct Program {
     /// Order of NaN operands where all products and c decide infinities and NaNs first.
     /// `None` if each operation makes them of its own operands.
     pub specials: Option<Vec<NanOperand>>,
+    /// Results of invalid operations with infinities.
+    pub invalid: InvalidOperations,
     /// Operations, each after those whose values it takes.
     pub steps: Vec<OperationStep>,
     /// Conversion of the last value to D.
@@ -37,6 +47,63 @@ pub struct Unpack {
     pub wider: Option<&'static Format>,
     /// True if a zero's exponent counts in alignments: the one of the format's smallest normal number.
     pub zeros: bool,
+    /// Values of codes that stand for infinities and NaNs.
+    pub specials: SpecialOperands,
+}
+
+/// Results of the operations with infinities that IEEE 754 (clause 7.2) calls invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InvalidOperations {
+    /// Product of an infinity and a zero.
+    pub zero_times_infinity: ZeroTimesInfinity,
+    /// Sum of infinities with opposite signs.
+    pub opposite_infinities: OppositeInfinities,
+}
+
+impl InvalidOperations {
+    /// Product of two factors.
+    pub(crate) fn product(&self, x: &Real, y: &Real) -> Real {
+        match (x, y) {
+            (Real::Infinity { negative }, Real::Finite(zero)) if zero.is_zero() => self.zero_product(*negative != zero.negative),
+            (Real::Finite(zero), Real::Infinity { negative }) if zero.is_zero() => self.zero_product(*negative != zero.negative),
+            _ => number::product(x, y),
+        }
+    }
+
+    fn zero_product(&self, negative: bool) -> Real {
+        match self.zero_times_infinity {
+            ZeroTimesInfinity::Nan => Real::Nan,
+            ZeroTimesInfinity::Zero => Real::Finite(Finite::zero(negative)),
+            ZeroTimesInfinity::Infinity => Real::Infinity { negative },
+        }
+    }
+
+    /// Infinity or NaN of a sum; `None` if all its terms are finite.
+    pub(crate) fn special_sum<'a>(&self, terms: impl IntoIterator<Item = &'a Real>) -> Option<Real> {
+        let (mut nan, mut signs) = (false, [false; 2]);
+        for term in terms {
+            match term {
+                Real::Nan => nan = true,
+                Real::Infinity { negative } => signs[usize::from(*negative)] = true,
+                Real::Finite(_) => {}
+            }
+        }
+        Some(match (nan, signs, self.opposite_infinities) {
+            (true, ..) | (false, [true, true], OppositeInfinities::Nan) => Real::Nan,
+            (false, [true, false], _) | (false, [true, true], OppositeInfinities::Positive) => {
+                Real::Infinity { negative: false }
+            }
+            (false, [false, true], _) | (false, [true, true], OppositeInfinities::Negative) => {
+                Real::Infinity { negative: true }
+            }
+            (false, [false, false], _) => return None,
+        })
+    }
+
+    /// `x + y`, as [`number::sum`].
+    pub(crate) fn sum(&self, x: &Real, y: &Real, negative_zero: bool) -> Real {
+        self.special_sum([x, y]).unwrap_or_else(|| number::sum(x, y, negative_zero))
+    }
 }
 
 /// Operation, and the name of its value in explanations.
@@ -261,6 +328,12 @@ impl Program {
     /// Format of C after unpacking.
     pub fn addend(&self) -> &'static Format {
         self.unpack[2].wider.unwrap_or(self.instruction.c)
+    }
+
+    /// True if infinities and NaNs of operands, and invalid operations, have the results of IEEE 754.
+    pub fn has_usual_specials(&self) -> bool {
+        self.invalid == InvalidOperations::default()
+            && self.unpack.iter().all(|unpack| unpack.specials == SpecialOperands::Keep)
     }
 
     /// Operations of the steps.

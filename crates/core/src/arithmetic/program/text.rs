@@ -4,7 +4,9 @@
 use std::fmt;
 
 use super::{
-    super::{NanOperand, ResultTininess, Subnormals, Wrap, ZeroSign},
+    super::{
+        NanOperand, OppositeInfinities, ResultTininess, SpecialOperands, Subnormals, Wrap, ZeroSign, ZeroTimesInfinity,
+    },
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Sum, Unpack,
 };
 use crate::{
@@ -31,6 +33,14 @@ impl Program {
         if let Some(order) = &self.specials {
             lines.push(("d".into(), format!("infinity or NaN, if all products and c give one{}", nans(order))));
         }
+        let invalid = self.invalid;
+        if invalid.zero_times_infinity != ZeroTimesInfinity::Nan {
+            lines.push(("0 * infinity".into(), invalid.zero_times_infinity.name().into()));
+        }
+        if invalid.opposite_infinities != OppositeInfinities::Nan {
+            let name = format!("{} infinity", invalid.opposite_infinities.name());
+            lines.push(("infinity - infinity".into(), name));
+        }
         lines.extend(
             self.operations()
                 .enumerate()
@@ -50,7 +60,12 @@ fn unpacked(format: &Format, unpack: &Unpack) -> String {
         Subnormals::PositiveZero => ", subnormal numbers to +0",
     };
     let zeros = if unpack.zeros { ", zeros count in alignments" } else { "" };
-    format!("{format}{wider}{flushed}{zeros}")
+    let specials = match unpack.specials {
+        SpecialOperands::Keep => "",
+        SpecialOperands::Nan => ", infinities as NaN",
+        SpecialOperands::Finite => ", infinities and NaNs as numbers",
+    };
+    format!("{format}{wider}{flushed}{zeros}{specials}")
 }
 
 fn source(source: &Source) -> String {

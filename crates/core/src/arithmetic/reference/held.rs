@@ -1,6 +1,6 @@
 //! Values between two operations: exact, with properties for alignments and NaNs.
 
-use super::super::{Destination, NanOperand, ResultTininess, Subnormals, Unpack, ZeroSign};
+use super::super::{Destination, NanOperand, ResultTininess, SpecialOperands, Subnormals, Unpack, ZeroSign};
 use crate::format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding};
 
 #[derive(Debug, Clone, Copy)]
@@ -162,7 +162,12 @@ pub(super) fn unpacked(format: &'static Format, code: u64, unpack: &Unpack) -> H
 
 /// Value of an operand's code in the wider format.
 fn widened(format: &'static Format, code: u64, unpack: &Unpack) -> Held {
-    let datum = settled(format.decode(code), unpack.subnormals);
+    let datum = match unpack.specials {
+        SpecialOperands::Keep => format.decode(code),
+        SpecialOperands::Nan => infinity_as_nan(format.decode(code)),
+        SpecialOperands::Finite => format.decode_as_number(code),
+    };
+    let datum = settled(datum, unpack.subnormals);
     let Some(wider) = unpack.wider else { return Held::datum(datum, format) };
     let payload = Held::datum(datum, format).payload;
     let held = match datum.is_finite() {
@@ -173,6 +178,14 @@ fn widened(format: &'static Format, code: u64, unpack: &Unpack) -> Held {
         false => Held::exact(datum.real(), 0),
     };
     Held { payload, ..held }
+}
+
+/// An infinity becomes the NaN with its sign and no further payload.
+fn infinity_as_nan(datum: Decoded) -> Decoded {
+    match datum.class {
+        Class::Infinite => Decoded { class: Class::Nan, significand: 0, ..datum },
+        _ => datum,
+    }
 }
 
 /// Datum after the treatment of subnormals.

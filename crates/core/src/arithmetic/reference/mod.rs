@@ -10,7 +10,7 @@ use super::{
 use crate::{
     format::Format,
     isa::Case,
-    number::{self, Finite, Real, Rounding, exact_sum, special_sum},
+    number::{self, Finite, Real, Rounding, exact_sum},
     softfloat::ResultTarget,
 };
 use held::{Held, first_nan, unpacked};
@@ -128,7 +128,7 @@ impl<O: Observer> Machine<'_, O> {
                     Some((of, place)) => program.products(*of).map_or(String::new(), |m| product_name(m, *place)),
                     None => addend_name(program, own.addends[at - names.len()].source),
                 };
-                vec![sum(own, &products, &addends, step.group, &name, self.observer)]
+                vec![sum(own, &products, &addends, &program.invalid, step.group, &name, self.observer)]
             }
             ElementaryOperation::Round { value, to, passes_nan } => {
                 let held = self.value(*value);
@@ -139,7 +139,7 @@ impl<O: Observer> Machine<'_, O> {
                 let [x, y] = terms.map(|term| self.value(term));
                 let sum = match first_nan(nans, [Some(&x), Some(&y), None]) {
                     Some(nan) => nan,
-                    None => added(&x, &y, to),
+                    None => self.added(&x, &y, to),
                 };
                 vec![self.deliver(number, &step.name, sum, to)]
             }
@@ -148,7 +148,7 @@ impl<O: Observer> Machine<'_, O> {
                 let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
                 let sum = match first_nan(nans, [Some(a), Some(b), Some(&addend)]) {
                     Some(nan) => nan,
-                    None => added(&Held::exact(self.product(factors), 0), &addend, to),
+                    None => self.added(&Held::exact(self.product(factors), 0), &addend, to),
                 };
                 vec![self.deliver(number, &format!("+ {}", factors_name(factors)), sum, to)]
             }
@@ -178,7 +178,7 @@ impl<O: Observer> Machine<'_, O> {
                 number::product(&Real::Finite(a), &Real::Finite(b))
             }
             // Every piece of a non-finite product is that product.
-            _ => number::product(a, b),
+            _ => self.program.invalid.product(a, b),
         }
     }
 
@@ -238,7 +238,7 @@ impl<O: Observer> Machine<'_, O> {
     /// Exact sum of a run of products, times their common scales.
     fn scaled_sum(&self, multiply: &Multiply, run: &[Factors]) -> Held {
         let products: Vec<Real> = run.iter().map(|factors| self.kept_product(multiply, factors)).collect();
-        let sum = special_sum(products.iter()).unwrap_or_else(|| {
+        let sum = self.program.invalid.special_sum(products.iter()).unwrap_or_else(|| {
             let finite = products.iter().map(|p| match p {
                 Real::Finite(finite) => *finite,
                 _ => unreachable!("not special"),
@@ -253,13 +253,18 @@ impl<O: Observer> Machine<'_, O> {
     fn special(&self, order: &[NanOperand]) -> Option<Held> {
         let product = |k: usize| {
             let factors = [self.inputs.a[k], self.inputs.b[k]];
-            let whole = number::product(&factors[0].value, &factors[1].value);
+            let whole = self.program.invalid.product(&factors[0].value, &factors[1].value);
             let scaled = self.inputs.scales.get(k).map_or(whole, |(scale, _)| number::product(&whole, scale));
             Summand { held: Held::exact(scaled, 0), bits: None, drop: None, factors: Some(factors) }
         };
         let products: Vec<Summand> = (0..self.inputs.a.len()).map(product).collect();
         let c = [Summand { held: self.inputs.c, bits: None, drop: None, factors: None }];
-        special(&products, &c, order)
+        special(&products, &c, order, &self.program.invalid)
+    }
+
+    /// Unrounded `x + y`.
+    fn added(&self, x: &Held, y: &Held, to: &Destination) -> Held {
+        Held::exact(self.program.invalid.sum(&x.value, &y.value, to.target.rounding == Rounding::Rd), 0)
     }
 
     /// Code of D of the last value.
@@ -272,11 +277,6 @@ impl<O: Observer> Machine<'_, O> {
         self.observer.line(|| rounding(None, "D", &output.target, code));
         code
     }
-}
-
-/// Unrounded `x + y`.
-fn added(x: &Held, y: &Held, to: &Destination) -> Held {
-    Held::exact(number::sum(&x.value, &y.value, to.target.rounding == Rounding::Rd), 0)
 }
 
 /// Makes a product at or above the limit infinite.

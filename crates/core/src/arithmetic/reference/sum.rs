@@ -1,11 +1,11 @@
 //! Sums of the reference: values aligned, truncated, and added exactly.
 
 use super::{
-    super::{NanOperand, Sum},
+    super::{InvalidOperations, NanOperand, Sum},
     held::{Held, first_nan},
     observer::{ExplanationLine, Observer},
 };
-use crate::number::{Finite, Real, Rounding, exact_sum, special_sum};
+use crate::number::{Finite, Real, Rounding, exact_sum};
 
 /// Value of a sum.
 pub(super) struct Summand {
@@ -25,12 +25,13 @@ pub(super) fn sum<O: Observer>(
     sum: &Sum,
     products: &[Summand],
     addends: &[Summand],
+    invalid: &InvalidOperations,
     group: Option<usize>,
     name: &dyn Fn(usize) -> String,
     observer: &mut O,
 ) -> Held {
     let all = || products.iter().chain(addends);
-    if let Some(special) = special(products, addends, &sum.nans) {
+    if let Some(special) = special(products, addends, &sum.nans, invalid) {
         for (at, term) in all().enumerate() {
             observer.line(|| line(group, name(at), &term.held, None));
         }
@@ -131,8 +132,13 @@ fn zero_sign<'a>(mut terms: impl Iterator<Item = &'a Held>) -> Option<bool> {
 }
 
 /// Infinity or NaN of a sum of these terms; `None` if it is finite.
-pub(super) fn special(products: &[Summand], addends: &[Summand], order: &[NanOperand]) -> Option<Held> {
-    match special_sum(products.iter().chain(addends).map(|term| &term.held.value))? {
+pub(super) fn special(
+    products: &[Summand],
+    addends: &[Summand],
+    order: &[NanOperand],
+    invalid: &InvalidOperations,
+) -> Option<Held> {
+    match invalid.special_sum(products.iter().chain(addends).map(|term| &term.held.value))? {
         Real::Nan => Some(passed_on(order, products, addends)),
         infinity => Some(Held::exact(infinity, 0)),
     }

@@ -5,7 +5,10 @@ use super::{
     tree::{Input, Leaf, Part, Step, StepKind, tree},
 };
 use crate::{
-    arithmetic::{ElementaryOperation, Program, ResultTininess, Subnormals, ZeroSign},
+    arithmetic::{
+        ElementaryOperation, OppositeInfinities, Program, ResultTininess, SpecialOperands, Subnormals, ZeroSign,
+        ZeroTimesInfinity,
+    },
     base::sentence::capitalised,
     format::Overflow,
     report::counted,
@@ -198,11 +201,37 @@ fn exceptions(program: &Program) -> Option<String> {
         Overflow::SaturateFinite => Some("overflow of finite results saturates".to_string()),
     }));
     parts.extend(program.specials.is_some().then(|| "infinities and NaNs decided before the sum".to_string()));
+    parts.extend(special_values(program));
     parts.push(match program.output.passes_nan {
         true => "NaNs keep their payload".into(),
         false => format!("every NaN is {}", i.d.hex(program.output.target.nan)),
     });
     Some(parts.join("; "))
+}
+
+/// Treatments of infinities and NaNs that are not those of IEEE 754.
+fn special_values(program: &Program) -> Vec<String> {
+    let mut words = Vec::new();
+    let [a, _, c] = program.unpack.map(|unpack| unpack.specials);
+    let operands = if a == c { vec![(a, "operands")] } else { vec![(a, "a and b"), (c, "c")] };
+    for (specials, operands) in operands {
+        words.extend(match specials {
+            SpecialOperands::Keep => None,
+            SpecialOperands::Nan => Some(format!("infinite {operands} count as NaN")),
+            SpecialOperands::Finite => Some(format!("codes of infinities and NaNs are numbers in {operands}")),
+        });
+    }
+    words.extend(match program.invalid.zero_times_infinity {
+        ZeroTimesInfinity::Nan => None,
+        ZeroTimesInfinity::Zero => Some("infinity times zero is zero".to_string()),
+        ZeroTimesInfinity::Infinity => Some("infinity times zero is infinity".to_string()),
+    });
+    words.extend(match program.invalid.opposite_infinities {
+        OppositeInfinities::Nan => None,
+        OppositeInfinities::Positive => Some("infinity minus infinity is +infinity".to_string()),
+        OppositeInfinities::Negative => Some("infinity minus infinity is -infinity".to_string()),
+    });
+    words
 }
 
 /// The treatment of subnormal operands and results.

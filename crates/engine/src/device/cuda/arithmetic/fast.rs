@@ -50,7 +50,7 @@ pub(super) fn factor(program: &Program) -> OperandForm {
     if let Some(ElementaryOperation::Integer(_)) = program.operations().next() {
         return OperandForm::Integer;
     }
-    let general = program.specials.is_some() || program.unpack.iter().any(|unpack| unpack.zeros);
+    let general = program.specials.is_some() || !program.has_usual_specials() || program.unpack.iter().any(|unpack| unpack.zeros);
     if general || program.instruction.scale.is_some() || !program.operations().all(has_fast_destination) {
         return OperandForm::None;
     }

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use super::{Destinations, OPERANDS, direction, fast::nan_order, lookup, variable};
 use crate::{
     arithmetic::{
-        Addend, Destination, ElementaryOperation, Factors, Multiply, NanOperand, Program, Scaling, Source, Sum,
+        Addend, Destination, ElementaryOperation, Factors, Multiply, NanOperand, Program, Scaling, Source,
+        SpecialOperands, Sum,
     },
     format::Format,
 };
@@ -28,6 +29,14 @@ pub(super) fn steps(program: &Program, destinations: &Destinations) -> String {
         [("PRODUCT_QUANTUM", quantum(a) + quantum(b)), ("ACCUMULATOR_LOW", low), ("ACCUMULATOR_LIMBS", limbs)]
     {
         let _ = writeln!(text, "#define {name} ({value})");
+    }
+    // Formats of the codes of operands: without infinities and NaNs, if those are read as numbers.
+    for (name, unpack) in ["A", "B", "C"].iter().zip(&program.unpack) {
+        let specials = match unpack.specials {
+            SpecialOperands::Finite => " static constexpr int SPECIALS = 0; ",
+            SpecialOperands::Keep | SpecialOperands::Nan => "",
+        };
+        let _ = writeln!(text, "struct Codes{name} : Format{name} {{{specials}}};");
     }
     for (step, operation) in program.operations().enumerate() {
         text += &record(step, operation, destinations);
@@ -146,7 +155,9 @@ fn quantum(format: &Format) -> i32 {
 
 /// The lowest bit of any exact sum of the program, as an exponent, and the sum's 64-bit words.
 fn accumulator(program: &Program) -> (i32, i32) {
-    let top = |format: &Format| format.float().map_or(0, |float| float.emax() + 1);
+    // Codes read as numbers can have one exponent more.
+    let numbers = program.unpack.iter().any(|unpack| unpack.specials == SpecialOperands::Finite);
+    let top = |format: &Format| format.float().map_or(0, |float| float.emax() + 1 + i32::from(numbers));
     let [a, b] = program.factors();
     let scale = program.instruction.scale.map_or((0, 0), |scale| (2 * quantum(scale.format), 2 * top(scale.format)));
     let product = (quantum(a) + quantum(b) + scale.0, top(a) + top(b) + scale.1);

@@ -10,7 +10,9 @@ use std::fmt::Write;
 
 use super::constants::constants;
 use crate::{
-    arithmetic::{Destination, ElementaryOperation, Program, ResultTininess, Source, Subnormals, Wrap, ZeroSign},
+    arithmetic::{
+        Destination, ElementaryOperation, Program, ResultTininess, Source, SpecialOperands, Subnormals, Wrap, ZeroSign,
+    },
     format::{self, Finite, Overflow, Real, Rounding},
     softfloat::ResultTarget,
 };
@@ -155,6 +157,11 @@ fn definitions(program: &Program) -> String {
         define("SUM_BITS", sum.bits.into());
         define("XOR", program.instruction.xor.into());
     }
+    let infinite_is_nan = |at: usize| i64::from(program.unpack[at].specials == SpecialOperands::Nan);
+    define("INFINITE_OPERAND_IS_NAN", infinite_is_nan(0));
+    define("INFINITE_C_IS_NAN", infinite_is_nan(2));
+    define("ZERO_TIMES_INFINITY", program.invalid.zero_times_infinity as i64);
+    define("OPPOSITE_INFINITIES", program.invalid.opposite_infinities as i64);
     define("ZERO_PRODUCTS_COUNT", program.unpack[0].zeros.into());
     define("ZEROS_COUNT", program.unpack[2].zeros.into());
     for (name, at) in [("OPERAND_SUBNORMALS", 0), ("C_SUBNORMALS", 2)] {
