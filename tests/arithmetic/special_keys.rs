@@ -184,3 +184,66 @@ fn a_sticky_bit_with_a_place_is_a_bit_of_the_sum() {
     }
     assert_eq!(of("rounding = \"RZ\", sticky = true", 2f64.powi(-10)), 0.0);
 }
+
+#[test]
+fn special_operands_are_infinities_or_nan_or_numbers() {
+    let of = |lines: &str, pairs: &[(f64, f64)], c: f64| d(BF16, &format!("{ALIGNED}{lines}"), pairs, c);
+    let (infinite, one) = ([(f64::INFINITY, 1.0)], [(1.0, 1.0)]);
+    assert_eq!(of("", &infinite, 0.0), f64::INFINITY);
+    assert!(of("special-operands = \"nan\"\n", &infinite, 0.0).is_nan());
+    assert!(of("special-operands = \"nan\"\n", &one, f64::INFINITY).is_nan());
+    assert_eq!(of("special-operands = \"nan\"\nspecial-c = \"keep\"\n", &one, f64::INFINITY), f64::INFINITY);
+    assert!(of("special-c = \"nan\"\n", &one, f64::INFINITY).is_nan());
+    assert_eq!(of("special-c = \"nan\"\n", &infinite, 0.0), f64::INFINITY);
+    // The code of infinity is 2^128 as a number, and a c with that code overflows again.
+    let half = [(f64::INFINITY, 2f64.powi(-100))];
+    assert_eq!(of("special-operands = \"finite\"\n", &half, 0.0), 2f64.powi(28));
+    assert_eq!(of("special-operands = \"finite\"\n", &infinite, 0.0), f64::INFINITY);
+    assert_eq!(of("special-c = \"finite\"\n", &[(-1.0, 2f64.powi(127))], f64::INFINITY), 2f64.powi(127));
+}
+
+#[test]
+fn e4m3_without_nan_has_480() {
+    const E4M3: &str = "mma.m16n8k32.f32.e4m3.e4m3.f32";
+    let (i, evaluator) = fused(E4M3, &format!("{ALIGNED}special-operands = \"finite\"\nspecial-c = \"keep\"\n"));
+    let mut case = Case::zeros(&i);
+    (case.a[0], case.b[0]) = (0x7f, 0x38);
+    assert_eq!(i.d.to_f64(evaluator.dot(&case)), 480.0);
+    case.c = 0x7f80_0000;
+    assert_eq!(evaluator.dot(&case), 0x7f80_0000);
+}
+
+#[test]
+fn an_unpacked_number_beyond_its_format_is_refused() {
+    let rule = "unpack-c = \"f32\"\nspecial-c = \"finite\"\n";
+    let text = format!(
+        "name = 'own'\ntitle = 'own'\nversion = 1\n[[rule]]\ninstructions = ['{BF16}']\nevidence = [{{ assumed = 'a test' }}]\n\
+         step = 'exact'\nnan = '0x7fffffff'\nresult = {{ format = 'f32', rounding = 'RNE' }}\n{rule}"
+    );
+    let i = isa::find(BF16).unwrap();
+    let refused = Model::parse(&text, "own.toml").and_then(|model| model.evaluator(&i).map(|_| ()));
+    assert!(refused.unwrap_err().to_string().contains("lacks the largest of these numbers"));
+}
+
+#[test]
+fn invalid_operations_give_nan_or_what_the_rule_says() {
+    let of = |lines: &str, pairs: &[(f64, f64)], c: f64| d(BF16, &format!("{ALIGNED}{lines}"), pairs, c);
+    let (product, negative) = ([(f64::INFINITY, 0.0), (2.0, 1.0)], [(f64::NEG_INFINITY, 0.0)]);
+    assert!(of("", &product, 1.0).is_nan());
+    assert_eq!(of("zero-times-infinity = \"zero\"\n", &product, 1.0), 3.0);
+    assert_eq!(of("zero-times-infinity = \"infinity\"\n", &product, 1.0), f64::INFINITY);
+    assert_eq!(of("zero-times-infinity = \"infinity\"\n", &negative, 1.0), f64::NEG_INFINITY);
+    assert!(of("zero-times-infinity = \"zero\"\n", &[(f64::NAN, 0.0)], 1.0).is_nan());
+    let opposite = [(f64::INFINITY, 1.0), (f64::NEG_INFINITY, 1.0)];
+    for (word, value) in [("positive", f64::INFINITY), ("negative", f64::NEG_INFINITY)] {
+        let lines = format!("opposite-infinities = \"{word}\"\n");
+        assert!(of("", &opposite, 1.0).is_nan());
+        assert_eq!(of(&lines, &opposite, 1.0), value);
+        assert_eq!(of(&lines, &opposite[..1], f64::NEG_INFINITY), value);
+        assert!(of(&lines, &opposite, f64::NAN).is_nan());
+        // Sums of a chain overflow to opposite infinities.
+        let chain = format!("{lines}group = 2\n");
+        let huge = 2f64.powi(127);
+        assert_eq!(of(&chain, &[(huge, 2.0), (0.0, 0.0), (f64::NEG_INFINITY, 1.0)], 0.0), value);
+    }
+}

@@ -43,6 +43,25 @@ proptest! {
     }
 }
 
+/// A product at its limit is infinite, saturates to the largest number of f64, and eight of them overflow.
+#[test]
+fn the_overflow_of_a_sum_is_observable_where_its_products_saturate() {
+    let rule = |overflow: &str| {
+        format!(
+            "name = 'limited'\ntitle = 'products that saturate'\nversion = 1\n[[rule]]\ninstructions = ['{F16}']\n\
+             evidence = [{{ assumed = 'a test' }}]\nnan = '0x7e00'\nstep = 'sequential'\nproduct-limit = -16\n\
+             product = {{ format = 'f64', rounding = 'RD', overflow = 'saturate' }}\n\
+             result = {{ format = 'f64', rounding = 'RD', overflow = '{overflow}' }}\noutput = {{ overflow = 'nan' }}\n"
+        )
+    };
+    let i = isa::find(F16).unwrap();
+    let [standard, finite] =
+        ["standard", "saturate-finite"].map(|overflow| Model::parse(&rule(overflow), "limited.toml").unwrap());
+    let (to, key) = (Some(KeyValue::Word("saturate-finite")), "result.overflow".to_string());
+    let change = Change { key, from: Some(KeyValue::Word("standard")), to, ranged: false };
+    assert_eq!(unobservable(&standard, &finite, &i, &change), None);
+}
+
 /// A result in a format of its own between the sum and D: its NaN gets the payload of that format, and D shows it.
 #[test]
 fn a_change_of_who_makes_a_nan_is_observable_behind_a_rounding_that_passes_payloads_on() {
@@ -70,6 +89,7 @@ fn a_change_of_who_makes_a_nan_is_observable_behind_a_rounding_that_passes_paylo
     assert_eq!(unobservable(&steps, &operands, &i, &change), None);
 }
 
+const F16: &str = "mma.m16n8k16.f16.f16.f16.f16";
 const NARROW: &str = "mfma.32x32x16.f32.e4m3fnuz.e4m3fnuz.f32";
 
 /// One instruction for each rule and combination of formats; of these one in thirty, unless all is asked for.

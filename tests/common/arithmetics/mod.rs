@@ -85,6 +85,10 @@ pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy
             };
             lines.iter_mut().for_each(|line| *line = plain(line));
         }
+        // A format that holds every number of the operands lacks those that infinities would be.
+        if lines.iter().any(|line| line.starts_with("unpack")) {
+            lines.retain(|line| !line.starts_with("special-") || !line.contains("finite"));
+        }
         // c must enter somewhere.
         let has = |text| lines.iter().any(|line| line.contains(text));
         if !has("step = \"tree\"") && has("start = \"product\"") && !has("join = \"add\"") {

@@ -35,7 +35,10 @@ pub(crate) fn lines(i: &Instruction, seed: u64) -> String {
         _ => String::new(),
     };
     let special = word("specials", &["steps", "operands"]) + &word("zero-terms", &["ignored", "products", "all"]);
-    operands + &c + &special + &tininess + &split + &nan + &nodes
+    let infinite = ["special-operands", "special-c"].map(|key| word(key, &["keep", "nan", "finite"])).concat();
+    let invalid = word("zero-times-infinity", &["nan", "zero", "infinity"])
+        + &word("opposite-infinities", &["nan", "positive", "negative"]);
+    operands + &c + &special + &infinite + &invalid + &tininess + &split + &nan + &nodes
 }
 
 /// Definitions of tininess in model files.
