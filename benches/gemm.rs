@@ -80,12 +80,12 @@ fn products(criterion: &mut Criterion) {
 fn emulated(criterion: &mut Criterion) {
     const SIDE: usize = 1024;
     let value = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64 as f64 * 2f64.powi(-63);
-    let own = |from: usize| NumberMatrix {
+    let matrix = |from: usize| NumberMatrix {
         rows: SIDE,
         columns: SIDE,
         values: (from..from + SIDE * SIDE).map(value).collect(),
     };
-    let (a, b) = (own(0), own(1 << 30));
+    let (a, b) = (matrix(0), matrix(1 << 30));
     let mut group = criterion.benchmark_group("emulated f64");
     group.sample_size(10).measurement_time(Duration::from_secs(10));
     group.throughput(Throughput::Elements((SIDE * SIDE * SIDE) as u64));
@@ -117,7 +117,7 @@ fn checked(criterion: &mut Criterion) {
         Matrix::of_values(SIDE, SIDE, half, &numbers.iter().map(code).collect::<Vec<_>>())
     };
     let (x, y) = (numbers(1), numbers(2));
-    let [a, b] = [&x, &y].map(|own| Array2::from_shape_vec((SIDE, SIDE), own.clone()).expect("a square"));
+    let [a, b] = [&x, &y].map(|values| Array2::from_shape_vec((SIDE, SIDE), values.clone()).expect("a square"));
     let single = format::find("f32").expect("a format of the table");
     let codes: Vec<u64> = a.dot(&b).iter().map(|d| d.to_bits().into()).collect();
     let d = Matrix::of_values(SIDE, SIDE, single, &codes);

@@ -25,8 +25,8 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// `Name` and `State` of every child of this process, zombies included.
 fn children() -> Vec<String> {
-    let own = format!("PPid:\t{}", std::process::id());
-    let is_child = |status: &String| status.lines().any(|line| line == own);
+    let parent = format!("PPid:\t{}", std::process::id());
+    let is_child = |status: &String| status.lines().any(|line| line == parent);
     // A process may end while the folder is read: it is no child that is left, then.
     let statuses =
         fs::read_dir("/proc").unwrap().flatten().filter_map(|p| fs::read_to_string(p.path().join("status")).ok());

@@ -235,8 +235,8 @@ fn hold_for(
     let now = tempfile::Builder::new().prefix(&format!("tcnum-reader-{reader}-")).tempdir().unwrap();
     let path = now.path().join("case");
     let mut log = std::io::stderr();
-    let begun = writeln!(log, "reader {reader}: seed {seed}; the case that is being read: {}", path.display());
-    begun.expect("standard error takes it");
+    let written = writeln!(log, "reader {reader}: seed {seed}; the case that is being read: {}", path.display());
+    written.expect("standard error takes it");
     let file = Mutex::new(File::create(&path).unwrap());
     let cases: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
     let start = Instant::now();

@@ -72,17 +72,17 @@ fn repository(path: &str) -> PathBuf {
 
 /// The files below a folder whose names end in `ending`, in alphabetical order.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(files(&path, ending));
+            paths.extend(files(&path, ending));
         } else if path.to_string_lossy().ends_with(ending) {
-            found.push(path);
+            paths.push(path);
         }
     }
-    found.sort();
-    found
+    paths.sort();
+    paths
 }
 
 fn is_test(attributes: &[Attribute]) -> bool {
@@ -142,12 +142,12 @@ fn assert_order(folder: &str, order: &[&str]) {
     let mut wrong = Vec::new();
     let edges = edges(folder);
     for (room, used) in edges.iter().filter(|(room, _)| !["lib", "main", "machine"].contains(&room.as_str())) {
-        let Some(own) = place(room) else {
+        let Some(position) = place(room) else {
             wrong.push(format!("{folder}/{room} has no place in the order"));
             continue;
         };
         for (other, file) in used {
-            if place(other).is_some_and(|other| other > own) {
+            if place(other).is_some_and(|other| other > position) {
                 wrong.push(format!("{folder}/{file} uses {other}, which stands after {room}"));
             }
         }

@@ -38,7 +38,7 @@ const OPTIONS: [(&str, &str); 7] = [
 /// Rust files below the source folders, without those of tests, by path.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     let mut folders: Vec<PathBuf> = SOURCES.iter().map(|folder| root.join(folder)).collect();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
@@ -47,17 +47,17 @@ fn sources() -> Vec<(PathBuf, String)> {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("tests.rs") {
                 let text = fs::read_to_string(&path).unwrap();
-                found.push((path.strip_prefix(root).unwrap().to_owned(), text));
+                files.push((path.strip_prefix(root).unwrap().to_owned(), text));
             }
         }
     }
-    found.sort();
-    assert!(found.len() > 200, "{} files", found.len());
-    found
+    files.sort();
+    assert!(files.len() > 200, "{} files", files.len());
+    files
 }
 
 /// String literals of code, in order, without attributes, doc comments and modules of tests.
-fn literals(tokens: TokenStream, found: &mut Vec<String>) {
+fn literals(tokens: TokenStream, texts: &mut Vec<String>) {
     let mut tokens = tokens.into_iter().peekable();
     let mut test = false;
     while let Some(token) = tokens.next() {
@@ -65,22 +65,24 @@ fn literals(tokens: TokenStream, found: &mut Vec<String>) {
             // An attribute: `#[...]` or `#![...]`.
             TokenTree::Punct(mark) if mark.as_char() == '#' => {
                 tokens.next_if(|next| matches!(next, TokenTree::Punct(mark) if mark.as_char() == '!'));
-                let own =
+                let attribute =
                     tokens.next_if(|next| matches!(next, TokenTree::Group(g) if g.delimiter() == Delimiter::Bracket));
-                test |= own.is_some_and(|own| {
-                    ["[cfg(test", "[cfg(all(test"].iter().any(|test| own.to_string().replace(' ', "").starts_with(test))
+                test |= attribute.is_some_and(|attribute| {
+                    ["[cfg(test", "[cfg(all(test"]
+                        .iter()
+                        .any(|test| attribute.to_string().replace(' ', "").starts_with(test))
                 });
             }
             TokenTree::Group(group) => {
                 if !(test && group.delimiter() == Delimiter::Brace) {
-                    literals(group.stream(), found);
+                    literals(group.stream(), texts);
                 }
                 test &= group.delimiter() != Delimiter::Brace;
             }
             TokenTree::Punct(end) if end.as_char() == ';' => test = false,
             TokenTree::Literal(literal) => {
                 if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
-                    found.push(text.value());
+                    texts.push(text.value());
                 }
             }
             _ => {}
@@ -98,10 +100,10 @@ fn is_prose(text: &str) -> bool {
 fn texts() -> Vec<(PathBuf, Vec<String>)> {
     let mut all = Vec::new();
     for (path, text) in sources() {
-        let mut found = Vec::new();
-        literals(text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display())), &mut found);
-        found.retain(|text| is_prose(text));
-        all.push((path, found));
+        let mut prose = Vec::new();
+        literals(text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display())), &mut prose);
+        prose.retain(|text| is_prose(text));
+        all.push((path, prose));
     }
     all
 }
@@ -146,18 +148,18 @@ fn a_text_names_its_subject_first() {
 
 /// The first lines of comments that begin with `mark`, with their places.
 fn first_lines(mark: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
+    let mut lines = Vec::new();
     for (path, text) in sources() {
         let mut before = "";
         for (number, line) in text.lines().map(str::trim).enumerate() {
             if let Some(first) = line.strip_prefix(mark).filter(|_| !before.starts_with(mark.trim_end())) {
-                found.push((format!("{}:{}", path.display(), number + 1), first.to_owned()));
+                lines.push((format!("{}:{}", path.display(), number + 1), first.to_owned()));
             }
             before = line;
         }
     }
-    assert!(found.len() > 500, "{}", found.len());
-    found
+    assert!(lines.len() > 500, "{}", lines.len());
+    lines
 }
 
 #[test]
@@ -192,9 +194,9 @@ fn holds_an_option(text: &str) -> bool {
 fn no_text_below_the_verbs_spells_an_option() {
     let (mut problems, mut listed) = (Vec::new(), std::collections::BTreeSet::new());
     for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with("src/verbs")) {
-        let mut found = Vec::new();
-        literals(text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display())), &mut found);
-        for text in found.into_iter().filter(|text| holds_an_option(text)) {
+        let mut strings = Vec::new();
+        literals(text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display())), &mut strings);
+        for text in strings.into_iter().filter(|text| holds_an_option(text)) {
             match OPTIONS.iter().find(|(place, _)| path.starts_with(place)) {
                 Some((place, _)) => drop(listed.insert(*place)),
                 None => problems.push(format!("{}: {text}", path.display())),

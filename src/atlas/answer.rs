@@ -18,14 +18,14 @@ const F32: u32 = 24;
 pub(super) const FP8: [&str; 4] = ["e4m3", "e4m3fnuz", "e5m2", "e5m2fnuz"];
 
 /// Width and rounding of an arithmetic: `24 bits, RZ`, `\u{2265} 12 bits, RNE`.
-pub(super) fn width_and_rounding(own: &Arithmetic) -> String {
-    let width = own.found("accumulator").map(|found| match found.strip_suffix(" or more") {
+pub(super) fn width_and_rounding(arithmetic: &Arithmetic) -> String {
+    let width = arithmetic.found("accumulator").map(|found| match found.strip_suffix(" or more") {
         Some(least) => format!("\u{2265} {least}"),
         None => found.to_string(),
     });
-    match (width, own.found("result")) {
+    match (width, arithmetic.found("result")) {
         (Some(width), Some(rounding)) => format!("{width}, {rounding}"),
-        (Some(width), None) => match own.found("sums") {
+        (Some(width), None) => match arithmetic.found("sums") {
             Some("exact") => format!("{width}, exact"),
             _ => width,
         },
@@ -34,17 +34,19 @@ pub(super) fn width_and_rounding(own: &Arithmetic) -> String {
 }
 
 /// The alignment of an arithmetic in few words, if it cuts terms.
-pub(super) fn alignment(own: &Arithmetic) -> Option<String> {
-    let found =
-        own.found("alignment").filter(|found| !["none", "exact"].contains(found) && !found.ends_with("or more"))?;
+pub(super) fn alignment(arithmetic: &Arithmetic) -> Option<String> {
+    let found = arithmetic
+        .found("alignment")
+        .filter(|found| !["none", "exact"].contains(found) && !found.ends_with("or more"))?;
     Some(format!("terms cut after {}", found.split(';').next().unwrap_or(found)))
 }
 
 /// The weakest evidence of width, rounding and alignment.
-pub(super) fn evidence(generation: &Generation, entry: &Entry, own: &Arithmetic) -> Option<EvidenceKind> {
+pub(super) fn evidence(generation: &Generation, entry: &Entry, arithmetic: &Arithmetic) -> Option<EvidenceKind> {
     let asked = ["accumulator", "result", "sums", "alignment"];
-    let found = FEATURES.iter().filter(|feature| asked.contains(&feature.name) && own.found(feature.name).is_some());
-    found.filter_map(|feature| Some(entry.evidence(&generation.model, &feature.keys())?.0)).max()
+    let features =
+        FEATURES.iter().filter(|feature| asked.contains(&feature.name) && arithmetic.found(feature.name).is_some());
+    features.filter_map(|feature| Some(entry.evidence(&generation.model, &feature.keys())?.0)).max()
 }
 
 /// The instruction that stands for a format on a generation.
@@ -56,9 +58,9 @@ pub(super) fn representative<'a>(
     generation: usize,
     format: &Format,
 ) -> Option<(&'a Entry, &'a Arithmetic)> {
-    let own = entries.iter().filter(|entry| entry.instruction.a == format && entry.instruction.b == format);
-    let found = own.filter_map(|entry| Some((entry, entry.of(generation)?)));
-    found.min_by_key(|(entry, _)| {
+    let of_format = entries.iter().filter(|entry| entry.instruction.a == format && entry.instruction.b == format);
+    let candidates = of_format.filter_map(|entry| Some((entry, entry.of(generation)?)));
+    candidates.min_by_key(|(entry, _)| {
         let i = &entry.instruction;
         let wide = if i.d.is_integer() { i.d.bits == 32 } else { i.d.bits == 32.max(format.bits) };
         (
@@ -96,12 +98,12 @@ pub(super) struct Fp8Answer<'a> {
 pub(super) fn fp8(site: &Site, generation: usize) -> Fp8Answer<'_> {
     let Site { entries, generations, .. } = site;
     let formats = ["e4m3", "e4m3fnuz"].into_iter().filter_map(|name| format::find(name).ok());
-    let mut found = formats.filter_map(|format| representative(entries, generations, generation, format));
-    let Some((entry, own)) = found.next() else {
+    let mut candidates = formats.filter_map(|format| representative(entries, generations, generation, format));
+    let Some((entry, arithmetic)) = candidates.next() else {
         let words = if site.is_restricted { "-" } else { "No FP8 instruction." };
         return Fp8Answer { words: words.into(), remark: String::new(), entry: None };
     };
-    let what = width_and_rounding(own);
+    let what = width_and_rounding(arithmetic);
     let native = generations[generation].is_native(&entry.instruction);
     let emulated = entries.iter().filter(|other| {
         FP8.contains(&other.instruction.a.name)
@@ -118,13 +120,13 @@ pub(super) fn fp8(site: &Site, generation: usize) -> Fp8Answer<'_> {
         }
         _ => String::new(),
     };
-    let words = match own.found("accumulator").and_then(leading) {
+    let words = match arithmetic.found("accumulator").and_then(leading) {
         _ if !native && site.is_restricted => {
             format!("{} is emulated: FP8 operands are converted first; sums have {what}.", entry.instruction.name)
         }
         _ if !native => format!("Emulated: FP8 operands are converted first; sums have {what}."),
         None => "Its formats do not show the width.".into(),
-        Some(bits) if bits < F32 && own.found("accumulator").is_some_and(|found| found.contains("more")) => {
+        Some(bits) if bits < F32 && arithmetic.found("accumulator").is_some_and(|found| found.contains("more")) => {
             format!("Not shown by its formats: {what}.")
         }
         Some(bits) if bits < F32 => format!("No: sums keep {what}; f32 has {F32}."),

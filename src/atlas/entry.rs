@@ -41,7 +41,7 @@ pub(super) struct Difference {
     /// Indices of the arithmetics.
     pub(super) between: [usize; 2],
     /// The comparison; the reason why there is none.
-    pub(super) found: std::result::Result<Arc<Distinction>, String>,
+    pub(super) comparison: std::result::Result<Arc<Distinction>, String>,
 }
 
 impl Arithmetic {
@@ -74,11 +74,11 @@ impl Entry {
         };
         for (number, generation) in generations.iter().enumerate() {
             let Ok(program) = generation.model.program(instruction) else { continue };
-            let at = entry.arithmetics.iter().position(|own| {
-                equal([&own.program, &program]).is_some()
+            let at = entry.arithmetics.iter().position(|known| {
+                equal([&known.program, &program]).is_some()
                     || measured
-                        .difference([&generations[own.generations[0]].model, &generation.model], instruction)
-                        .is_some_and(|found| matches!(found, Ok(own) if is_proved(&own)))
+                        .difference([&generations[known.generations[0]].model, &generation.model], instruction)
+                        .is_some_and(|comparison| matches!(comparison, Ok(distinction) if is_proved(&distinction)))
             });
             match at {
                 Some(at) => entry.arithmetics[at].generations.push(number),
@@ -91,9 +91,9 @@ impl Entry {
         for second in 1..entry.arithmetics.len() {
             for first in 0..second {
                 let model = |at: usize| &generations[entry.arithmetics[at].generations[0]].model;
-                let found = measured.difference([model(first), model(second)], instruction);
-                let found = found.unwrap_or_else(|| Err("The comparison is missing.".into()));
-                entry.differences.push(Difference { between: [first, second], found });
+                let comparison = measured.difference([model(first), model(second)], instruction);
+                let comparison = comparison.unwrap_or_else(|| Err("The comparison is missing.".into()));
+                entry.differences.push(Difference { between: [first, second], comparison });
             }
         }
         entry
@@ -101,12 +101,13 @@ impl Entry {
 
     /// The arithmetic of a generation, if it has the instruction.
     pub(super) fn of(&self, generation: usize) -> Option<&Arithmetic> {
-        self.arithmetics.iter().find(|own| own.generations.contains(&generation))
+        self.arithmetics.iter().find(|arithmetic| arithmetic.generations.contains(&generation))
     }
 
     /// All generations that have the instruction, ascending.
     pub(super) fn generations(&self) -> Vec<usize> {
-        let mut all: Vec<usize> = self.arithmetics.iter().flat_map(|own| own.generations.iter().copied()).collect();
+        let mut all: Vec<usize> =
+            self.arithmetics.iter().flat_map(|arithmetic| arithmetic.generations.iter().copied()).collect();
         all.sort_unstable();
         all
     }
@@ -125,14 +126,14 @@ impl Entry {
         asked: impl Fn(&str) -> bool,
     ) -> Option<EvidenceKind> {
         let features = arithmetic.features.as_ref().ok()?;
-        let found = features.cells.iter().filter(|cell| cell.found.is_some() && asked(cell.feature.name));
-        found.filter_map(|cell| Some(self.evidence(model, &cell.feature.keys())?.0)).max()
+        let cells = features.cells.iter().filter(|cell| cell.found.is_some() && asked(cell.feature.name));
+        cells.filter_map(|cell| Some(self.evidence(model, &cell.feature.keys())?.0)).max()
     }
 }
 
 /// True if the comparison proves that both are equal.
-fn is_proved(found: &Distinction) -> bool {
-    matches!(found.verdict, DistinctionVerdict::Same(_))
+fn is_proved(distinction: &Distinction) -> bool {
+    matches!(distinction.verdict, DistinctionVerdict::Same(_))
 }
 
 /// Number of a rule in its model, from 1, with the rule.

@@ -67,14 +67,15 @@ impl Generation {
 
     /// Place in the order of first products; users' models come last.
     fn place(&self) -> usize {
-        let own = self.date.map(|date| date.model);
-        FirstProduct::all().position(|date| Some(date.model) == own).unwrap_or(usize::MAX)
+        let model = self.date.map(|date| date.model);
+        FirstProduct::all().position(|date| Some(date.model) == model).unwrap_or(usize::MAX)
     }
 
     /// The emulations of an instruction on its targets; `None` where a target has it in the matrix unit.
     pub(super) fn emulations(&self, i: &Instruction) -> Vec<(&'static str, Option<&'static str>)> {
-        let own = |support: &&isa::Support| self.model.architectures.iter().any(|name| name == support.architecture);
-        i.support.iter().filter(own).map(|support| (support.architecture, support.emulation)).collect()
+        let is_target =
+            |support: &&isa::Support| self.model.architectures.iter().any(|name| name == support.architecture);
+        i.support.iter().filter(is_target).map(|support| (support.architecture, support.emulation)).collect()
     }
 
     /// True if a target has the instruction in its matrix unit, or the targets are unknown.
@@ -96,20 +97,20 @@ pub(super) fn generations(names: &[String]) -> Result<Vec<Generation>> {
     let mut all: Vec<Generation> = Vec::new();
     for asked in names {
         let model = Model::load(&asked)?;
-        let own = shipped().any(|name| name == asked);
+        let is_shipped = shipped().any(|name| name == asked);
         if let Some(other) = all.iter().find(|other| other.model.name == model.name) {
             return Err(Error::request(format!(
                 "‹model={asked}›: {} is named '{}', too; give the models different names",
                 other.asked, model.name
             )));
         }
-        let date = FirstProduct::all().find(|date| own && date.model == model.name);
-        let aliases = if own { aliases(&model.name) } else { model.architectures.clone() };
+        let date = FirstProduct::all().find(|date| is_shipped && date.model == model.name);
+        let aliases = if is_shipped { aliases(&model.name) } else { model.architectures.clone() };
         all.push(Generation { file: String::new(), date, aliases, asked, model });
     }
     all.sort_by_key(Generation::place);
-    let files = file_names(all.iter().map(|own| own.model.name.as_str()));
-    all.iter_mut().zip(files).for_each(|(own, file)| own.file = file);
+    let files = file_names(all.iter().map(|generation| generation.model.name.as_str()));
+    all.iter_mut().zip(files).for_each(|(generation, file)| generation.file = file);
     Ok(all)
 }
 
@@ -120,10 +121,10 @@ pub(super) fn file_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<St
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c.to_ascii_lowercase() } else { '-' };
     let mut taken = BTreeSet::new();
     let mut file = |name: &str| {
-        let own: String = name.chars().map(plain).take(LONGEST).collect();
+        let stem: String = name.chars().map(plain).take(LONGEST).collect();
         // A name of dots is a folder.
-        let own = if own.starts_with('.') || own.is_empty() { format!("-{own}") } else { own };
-        let numbered = (1..).map(|number| if number == 1 { own.clone() } else { format!("{own}-{number}") });
+        let stem = if stem.starts_with('.') || stem.is_empty() { format!("-{stem}") } else { stem };
+        let numbered = (1..).map(|number| if number == 1 { stem.clone() } else { format!("{stem}-{number}") });
         let free = numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or_default();
         taken.insert(free.clone());
         free
@@ -142,12 +143,15 @@ mod tests {
     fn every_shipped_model_has_a_date_and_the_dates_ascend() {
         let all = generations(&[]).unwrap();
         assert_eq!(all.len(), shipped().count());
-        assert!(all.iter().all(|own| own.date.is_some()));
+        assert!(all.iter().all(|generation| generation.date.is_some()));
         for kind in ["GPU", "processor"] {
-            let years = all.iter().filter(|own| own.date.is_some_and(|date| date.kind == kind)).map(Generation::year);
+            let years = all
+                .iter()
+                .filter(|generation| generation.date.is_some_and(|date| date.kind == kind))
+                .map(Generation::year);
             assert!(years.is_sorted(), "{kind}");
         }
-        assert!(all.iter().is_sorted_by_key(|own| own.date.map(|date| date.kind)), "GPUs come first");
+        assert!(all.iter().is_sorted_by_key(|generation| generation.date.map(|date| date.kind)), "GPUs come first");
         assert_eq!(FirstProduct::all().count(), all.len());
     }
 

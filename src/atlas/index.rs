@@ -55,7 +55,7 @@ pub(super) fn page(site: &Site) -> Page {
 fn answers(site: &Site) -> Markup {
     let columns: Vec<&(&str, &[&str])> = COLUMNS
         .iter()
-        .filter(|(_, names)| site.entries.iter().any(|own| names.contains(&own.instruction.a.name)))
+        .filter(|(_, names)| site.entries.iter().any(|entry| names.contains(&entry.instruction.a.name)))
         .collect();
     let mut labels = vec!["generation", "Does FP8 accumulate in f32?"];
     labels.extend(columns.iter().map(|(label, _)| *label));
@@ -90,7 +90,9 @@ fn fp8_cell(site: &Site, number: usize) -> Markup {
                 None => (answer.words),
                 Some(entry) => {
                     a href={ "instruction/" (entry.file) ".html" } { (answer.words) }
-                    @if let Some(own) = entry.of(number) { (mark(generation, entry, own)) (note(own)) }
+                    @if let Some(arithmetic) = entry.of(number) {
+                        (mark(generation, entry, arithmetic)) (note(arithmetic))
+                    }
                     @if !answer.remark.is_empty() { span.note { (answer.remark) } }
                 },
             }
@@ -99,27 +101,28 @@ fn fp8_cell(site: &Site, number: usize) -> Markup {
 }
 
 /// The mark of the evidence of a cell.
-fn mark(generation: &Generation, entry: &Entry, own: &Arithmetic) -> Markup {
-    html! { @if let Some(kind) = evidence(generation, entry, own) { " " (evidence_mark(kind)) } }
+fn mark(generation: &Generation, entry: &Entry, arithmetic: &Arithmetic) -> Markup {
+    html! { @if let Some(kind) = evidence(generation, entry, arithmetic) { " " (evidence_mark(kind)) } }
 }
 
 /// The note of a cell.
-fn note(own: &Arithmetic) -> Markup {
-    html! { @if let Some(words) = alignment(own) { span.note { (words) } } }
+fn note(arithmetic: &Arithmetic) -> Markup {
+    html! { @if let Some(words) = alignment(arithmetic) { span.note { (words) } } }
 }
 
 fn cell(site: &Site, generation: usize, names: &[&str]) -> Markup {
     let formats = names.iter().filter_map(|name| format::find(name).ok());
-    let mut found = formats.filter_map(|format| representative(&site.entries, &site.generations, generation, format));
-    let Some((entry, own)) = found.next() else { return html! { td.none { "-" } } };
+    let mut representatives =
+        formats.filter_map(|format| representative(&site.entries, &site.generations, generation, format));
+    let Some((entry, arithmetic)) = representatives.next() else { return html! { td.none { "-" } } };
     let generation = &site.generations[generation];
     html! {
         td {
             span.whole {
-                a href={ "instruction/" (entry.file) ".html" } { (width_and_rounding(own)) }
-                (mark(generation, entry, own))
+                a href={ "instruction/" (entry.file) ".html" } { (width_and_rounding(arithmetic)) }
+                (mark(generation, entry, arithmetic))
             }
-            (note(own))
+            (note(arithmetic))
             @if !generation.is_native(&entry.instruction) { span.note { "emulated" } }
         }
     }
@@ -183,7 +186,7 @@ fn instructions_list(site: &Site) -> Markup {
     for entry in &site.entries {
         let family = entry.instruction.family();
         let family = if of(family) < FAMILY { "others" } else { family };
-        match families.iter_mut().find(|(own, _)| own == family) {
+        match families.iter_mut().find(|(other, _)| other == family) {
             Some((_, list)) => list.push(entry),
             None => families.push((family.into(), vec![entry])),
         }
@@ -220,7 +223,7 @@ fn reading() -> Markup {
 fn rests_on(site: &Site) -> String {
     let rules = || site.generations.iter().flat_map(|generation| &generation.model.rules);
     let kinds = EvidenceKind::ALL.into_iter().filter_map(|kind| {
-        let count = rules().filter(|rule| rule.evidence.iter().any(|own| own.source.kind() == kind)).count();
+        let count = rules().filter(|rule| rule.evidence.iter().any(|evidence| evidence.source.kind() == kind)).count();
         (count > 0).then(|| format!("{} {count}", kind.name()))
     });
     let kinds: Vec<String> = kinds.collect();

@@ -31,11 +31,11 @@ struct Alike<'a> {
 fn alike<'a>(entries: impl Iterator<Item = &'a Entry>, generation: usize) -> Vec<Alike<'a>> {
     let mut groups: Vec<Alike> = Vec::new();
     for entry in entries {
-        let Some(own) = entry.of(generation) else { continue };
-        let sentence = own.sentences();
+        let Some(arithmetic) = entry.of(generation) else { continue };
+        let sentence = arithmetic.sentences();
         match groups.iter_mut().find(|group| group.sentence == sentence) {
-            Some(group) => group.entries.push((entry, own)),
-            None => groups.push(Alike { sentence, entries: vec![(entry, own)] }),
+            Some(group) => group.entries.push((entry, arithmetic)),
+            None => groups.push(Alike { sentence, entries: vec![(entry, arithmetic)] }),
         }
     }
     groups
@@ -43,34 +43,36 @@ fn alike<'a>(entries: impl Iterator<Item = &'a Entry>, generation: usize) -> Vec
 
 /// The page of a generation.
 pub(super) fn generation(site: &Site, number: usize) -> Page {
-    let own = &site.generations[number];
+    let generation = &site.generations[number];
     let mut groups = alike(site.entries.iter(), number);
     // Arithmetics of the matrix unit come first.
-    groups.sort_by_key(|group| !group.entries.iter().any(|(entry, _)| own.is_native(&entry.instruction)));
+    groups.sort_by_key(|group| !group.entries.iter().any(|(entry, _)| generation.is_native(&entry.instruction)));
     let count: usize = groups.iter().map(|group| group.entries.len()).sum();
     let answer = fp8(site, number);
     let lead = html! {
         p.lead {
-            (shown(&own.model.title)) ": " (counted(count as u64, "instruction")) " of the atlas, "
+            (shown(&generation.model.title)) ": " (counted(count as u64, "instruction")) " of the atlas, "
             (counted(groups.len() as u64, "arithmetic")) "."
-            @if !own.aliases.is_empty() { " Also called " (shown(&own.aliases.join(", "))) "." }
-            @if let Some(date) = own.date { " First product: " (date.product) " (" (date.vendor) ", " (own.year()) ")." }
+            @if !generation.aliases.is_empty() { " Also called " (shown(&generation.aliases.join(", "))) "." }
+            @if let Some(date) = generation.date {
+                " First product: " (date.product) " (" (date.vendor) ", " (generation.year()) ")."
+            }
         }
         p {
             strong { "Does FP8 accumulate in f32? " } (answer.words) " " (answer.remark)
             @if let Some(entry) = answer.entry { " " (entry_link(entry)) }
         }
     };
-    let model = quoted(&own.asked);
+    let model = quoted(&generation.asked);
     Page {
-        path: format!("generation/{}.html", own.file),
-        title: own.title().to_string(),
+        path: format!("generation/{}.html", generation.file),
+        title: generation.title().to_string(),
         lead,
         sections: vec![
-            Section::new("instructions", "Instructions by arithmetic", groups_of(own, &groups)),
-            Section::new("rules", "Rules", rules(own)),
+            Section::new("instructions", "Instructions by arithmetic", groups_of(generation, &groups)),
+            Section::new("rules", "Rules", rules(generation)),
         ],
-        rests_on: rests_on(own),
+        rests_on: rests_on(generation),
         commands: vec![format!("tcnum models {model}"), format!("tcnum features --all --device {model}")],
     }
 }
@@ -86,15 +88,19 @@ fn groups_of(generation: &Generation, groups: &[Alike]) -> Markup {
         @for group in groups {
             article.arithmetic {
                 h3 {
-                    (group.entries.first().map(|(_, own)| width_and_rounding(own)).unwrap_or_default())
-                    @if let Some(words) = group.entries.first().and_then(|(_, own)| alignment(own)) { ", " (words) }
+                    (group.entries.first().map(|(_, arithmetic)| width_and_rounding(arithmetic)).unwrap_or_default())
+                    @if let Some(words) = group.entries.first().and_then(|(_, arithmetic)| alignment(arithmetic)) {
+                        ", " (words)
+                    }
                 }
                 p { (group.sentence) }
                 ul.names {
-                    @for (entry, own) in &group.entries {
+                    @for (entry, arithmetic) in &group.entries {
                         li {
                             (entry_link(entry))
-                            @if let Some(kind) = entry.weakest(&generation.model, own, |_| true) { " " (evidence_mark(kind)) }
+                            @if let Some(kind) = entry.weakest(&generation.model, arithmetic, |_| true) {
+                                " " (evidence_mark(kind))
+                            }
                             @if !generation.is_native(&entry.instruction) { span.note { "emulated" } }
                         }
                     }
@@ -106,30 +112,31 @@ fn groups_of(generation: &Generation, groups: &[Alike]) -> Markup {
 }
 
 /// The rules of a model and their evidence, and its file.
-fn rules(own: &Generation) -> Markup {
-    let [rules, evidence] = catalogue::model(&own.model);
+fn rules(generation: &Generation) -> Markup {
+    let [rules, evidence] = catalogue::model(&generation.model);
     html! {
         (document::block(&document::Block::Table(document::sheet(&rules))))
         (document::block(&document::Block::Folded("Evidence".into(), vec![document::Block::Table(document::sheet(&evidence))])))
         details.part {
-            summary { "Model file, version " (own.model.version) }
-            pre tabindex="0" { (shown(own.model.text())) }
+            summary { "Model file, version " (generation.model.version) }
+            pre tabindex="0" { (shown(generation.model.text())) }
         }
     }
 }
 
 /// The evidence of a model in a sentence.
-fn rests_on(own: &Generation) -> String {
+fn rests_on(generation: &Generation) -> String {
     let kinds = EvidenceKind::ALL.into_iter().filter_map(|kind| {
-        let rests = |rule: &&crate::arithmetic::Rule| rule.evidence.iter().any(|own| own.source.kind() == kind);
-        let count = own.model.rules.iter().filter(rests).count();
+        let rests =
+            |rule: &&crate::arithmetic::Rule| rule.evidence.iter().any(|evidence| evidence.source.kind() == kind);
+        let count = generation.model.rules.iter().filter(rests).count();
         (count > 0).then(|| format!("{} {count}", kind.name()))
     });
     format!(
         "The answers follow from the model '{}', version {}, with {}; rules by kind of evidence: {}.",
-        own.name(),
-        own.model.version,
-        counted(own.model.rules.len() as u64, "rule"),
+        generation.name(),
+        generation.model.version,
+        counted(generation.model.rules.len() as u64, "rule"),
         kinds.collect::<Vec<_>>().join(", ")
     )
 }
@@ -175,8 +182,9 @@ fn by_generation(site: &Site, format: &Format) -> Markup {
                 tr {
                     th scope="row" { (generation_link(ROOT, generation)) }
                     td {
-                        (group.entries.first().map(|(_, own)| width_and_rounding(own)).unwrap_or_default())
-                        @if let Some(words) = group.entries.first().and_then(|(_, own)| alignment(own)) { span.note { (words) } }
+                        @let first = group.entries.first().map(|(_, arithmetic)| *arithmetic);
+                        (first.map(width_and_rounding).unwrap_or_default())
+                        @if let Some(words) = first.and_then(alignment) { span.note { (words) } }
                     }
                     td.said { (group.sentence) }
                     td { (names(generation, &group)) }

@@ -41,7 +41,7 @@ impl Measurements {
     /// An interruption.
     pub(super) fn measure(&mut self, instructions: &[&Instruction], generations: &[Generation]) -> Result<()> {
         let (mut programs, mut pairs) = (Vec::new(), Vec::new());
-        let mut begun = HashSet::new();
+        let mut queued = HashSet::new();
         for instruction in instructions {
             // The first model of each program, in order.
             let mut distinct: Vec<(&Model, Program)> = Vec::new();
@@ -54,7 +54,7 @@ impl Measurements {
                     continue;
                 }
                 let key = identity(&program);
-                if !self.features.contains_key(&key) && begun.insert(key.clone()) {
+                if !self.features.contains_key(&key) && queued.insert(key.clone()) {
                     programs.push((key, model, (*instruction).clone()));
                 }
                 distinct.push((model, program));
@@ -62,16 +62,16 @@ impl Measurements {
             for (second, (y, _)) in distinct.iter().enumerate() {
                 for (x, _) in &distinct[..second] {
                     let key = self.pair([x, y], instruction);
-                    if !self.differences.contains_key(&key) && begun.insert(key.clone()) {
+                    if !self.differences.contains_key(&key) && queued.insert(key.clone()) {
                         pairs.push((key, [*x, *y], (*instruction).clone()));
                     }
                 }
             }
         }
-        let found = parallel::map(programs, |(key, model, i)| Ok((key, outcome(features_of(model, &i))?)));
-        self.features.extend(found.into_iter().collect::<Result<Vec<_>>>()?);
-        let found = parallel::map(pairs, |(key, models, i)| Ok((key, outcome(difference(models, &i))?)));
-        self.differences.extend(found.into_iter().collect::<Result<Vec<_>>>()?);
+        let outcomes = parallel::map(programs, |(key, model, i)| Ok((key, outcome(features_of(model, &i))?)));
+        self.features.extend(outcomes.into_iter().collect::<Result<Vec<_>>>()?);
+        let outcomes = parallel::map(pairs, |(key, models, i)| Ok((key, outcome(difference(models, &i))?)));
+        self.differences.extend(outcomes.into_iter().collect::<Result<Vec<_>>>()?);
         Ok(())
     }
 
@@ -123,7 +123,7 @@ fn outcome<T>(result: Result<T>) -> Result<Found<T>> {
     match result {
         Err(error @ Error::Interrupted { .. }) => Err(error),
         Err(error) => Ok(Err(error.to_string())),
-        Ok(own) => Ok(Ok(Arc::new(own))),
+        Ok(value) => Ok(Ok(Arc::new(value))),
     }
 }
 
@@ -138,9 +138,9 @@ fn difference(models: [&Model; 2], i: &Instruction) -> Result<Distinction> {
     let sides = [&mut x, &mut y].map(|device| DeviceInstruction { device, instruction: i });
     let [x, y] = sides;
     let limits = SearchLimits { time: None, ..SearchLimits::new(Some(CASES), None) };
-    let found = distinction::distinguish(x, y, &limits)?;
-    match found.stopped {
+    let distinction = distinction::distinguish(x, y, &limits)?;
+    match distinction.stopped {
         Some(error) => Err(error),
-        None => Ok(found),
+        None => Ok(distinction),
     }
 }

@@ -103,14 +103,14 @@ struct Asked {
 pub(crate) fn atlas(request: &AtlasRequest, progress: &mut dyn FnMut(Stage)) -> Result<Atlas> {
     let generations = generations(&request.models)?;
     let asked = asked(request, &generations)?;
-    let files = file_names(asked.iter().map(|own| own.instruction.name.as_str()));
+    let files = file_names(asked.iter().map(|asked| asked.instruction.name.as_str()));
     let (mut measured, mut entries) = (Measurements::default(), Vec::new());
     let mut stopped = None;
     let total = asked.len() as u64;
     for (part, files) in asked.chunks(TOGETHER).zip(files.chunks(TOGETHER)) {
         let what = format!("measuring {}", part[0].instruction.name);
         progress(Stage { what: &what, done: entries.len() as u64, total });
-        let instructions: Vec<&Instruction> = part.iter().map(|own| &own.instruction).collect();
+        let instructions: Vec<&Instruction> = part.iter().map(|asked| &asked.instruction).collect();
         match interrupt::check().and_then(|()| measured.measure(&instructions, &generations)) {
             Err(Error::Interrupted { by }) if !entries.is_empty() => {
                 stopped = Some(by);
@@ -118,8 +118,8 @@ pub(crate) fn atlas(request: &AtlasRequest, progress: &mut dyn FnMut(Stage)) -> 
             }
             outcome => outcome?,
         }
-        for (own, file) in part.iter().zip(files) {
-            entries.push(Entry::new(&own.instruction, &own.name, file, &generations, &measured));
+        for (asked, file) in part.iter().zip(files) {
+            entries.push(Entry::new(&asked.instruction, &asked.name, file, &generations, &measured));
         }
     }
     let interrupted = stopped.map(|by| {
@@ -131,7 +131,7 @@ pub(crate) fn atlas(request: &AtlasRequest, progress: &mut dyn FnMut(Stage)) -> 
         )
     });
     progress(Stage::of("writing pages"));
-    let formats = distinct(entries.iter().flat_map(|own| formats(&own.instruction)));
+    let formats = distinct(entries.iter().flat_map(|entry| formats(&entry.instruction)));
     let is_restricted = !request.instructions.is_empty() || interrupted.is_some();
     let site = Site { generations, entries, formats, is_restricted, command: command(request), interrupted };
     Ok(site.finished(stopped))
@@ -142,7 +142,7 @@ pub(crate) fn atlas(request: &AtlasRequest, progress: &mut dyn FnMut(Stage)) -> 
 /// # Errors
 /// Unknown names; an instruction that no model has.
 fn asked(request: &AtlasRequest, generations: &[Generation]) -> Result<Vec<Asked>> {
-    let has = |i: &Instruction| generations.iter().any(|own| own.model.program(i).is_ok());
+    let has = |i: &Instruction| generations.iter().any(|generation| generation.model.program(i).is_ok());
     if request.instructions.is_empty() {
         let known = isa::all().iter().filter(|i| has(i));
         let all: Vec<Asked> = known.map(|i| Asked { name: i.name.clone(), instruction: i.clone() }).collect();
@@ -157,14 +157,14 @@ fn asked(request: &AtlasRequest, generations: &[Generation]) -> Result<Vec<Asked
     for name in &request.instructions {
         let instruction = isa::resolve(name)?;
         if !has(&instruction) {
-            let models: Vec<String> = generations.iter().map(|own| own.model.name.clone()).collect();
+            let models: Vec<String> = generations.iter().map(|generation| generation.model.name.clone()).collect();
             return Err(Error::unavailable(format!(
                 "‹instr={name}›: none of the models ({}) covers {instruction}; `tcnum instructions {instruction}` lists targets",
                 models.join(", ")
             )));
         }
-        if all.iter().all(|own| own.instruction.name != instruction.name) {
-            let known = isa::known(&instruction.name).is_some_and(|own| own == instruction);
+        if all.iter().all(|other| other.instruction.name != instruction.name) {
+            let known = isa::known(&instruction.name).is_some_and(|listed| listed == instruction);
             let name = if known { instruction.name.clone() } else { name.clone() };
             all.push(Asked { name, instruction });
         }

@@ -64,7 +64,7 @@ impl Page {
             link rel="stylesheet" href={ (root) "style.css" };
             script src={ (root) "script.js" } defer {}
         };
-        let sections = self.sections.iter().map(|own| (own.id, own.heading));
+        let sections = self.sections.iter().map(|part| (part.id, part.heading));
         let body = html! {
                 body data-root=(root) data-filter=(FILTERED) {
                     a.skip href="#main" { "Skip to the content" }
@@ -86,7 +86,7 @@ impl Page {
                     }
                     (contents(sections.chain([SOURCE])))
                     main id="main" {
-                        @for own in &self.sections { (section(own.id, own.heading, &own.content)) }
+                        @for part in &self.sections { (section(part.id, part.heading, &part.content)) }
                         (section(SOURCE.0, SOURCE.1, &self.source(site)))
                     }
                     (footer(&short_commit()))
@@ -99,7 +99,9 @@ impl Page {
         html! {
             p { (shown(&self.rests_on)) }
             p { "Version " (VERSION) ", commit " code { (COMMIT) } ". These commands give the answers of this page again:" }
-            pre.commands tabindex="0" { @for own in self.commands.iter().chain([&site.command]) { (shown(own)) "\n" } }
+            pre.commands tabindex="0" {
+                @for command in self.commands.iter().chain([&site.command]) { (shown(command)) "\n" }
+            }
             p { "Cite this page with its version and commit (BibTeX):" }
             pre tabindex="0" { (self.bibtex()) }
         }

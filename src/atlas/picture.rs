@@ -43,7 +43,7 @@ struct Placed {
 }
 
 impl Placed {
-    fn own_width(&self) -> f64 {
+    fn box_width(&self) -> f64 {
         let widest = |lines: &[String]| lines.iter().map(|line| text_width(line, SIZE) * WIDER).fold(0.0, f64::max);
         let again = self.again.as_ref().map_or(0.0, |words| 2.0 * (LOOP + 5.0 + widest(words)));
         (widest(&self.lines) + 2.0 * ROOM.0).max(widest(&self.below)) + again
@@ -65,7 +65,7 @@ impl Placed {
         }
         let fan = if self.above.is_empty() { 0.0 } else { FAN };
         rows[depth] = (rows[depth].0.max(self.height() + fan), rows[depth].1.max(self.edge()));
-        self.above.iter().for_each(|own| own.rows(depth + 1, rows));
+        self.above.iter().for_each(|above| above.rows(depth + 1, rows));
     }
 }
 
@@ -77,7 +77,7 @@ fn place(input: &Input, times: usize) -> Placed {
     let (lines, above, framed, again) = match &input.part {
         Part::Leaf(leaf) => (leaf.lines(times), Vec::new(), false, None),
         Part::Step(step) => {
-            let above: Vec<Placed> = step.inputs.iter().map(|own| place(own, times * step.times)).collect();
+            let above: Vec<Placed> = step.inputs.iter().map(|inner| place(inner, times * step.times)).collect();
             let mut lines = step.lines();
             let again = (step.times > 1).then(|| {
                 lines.push(format!("{} times in a row", step.times));
@@ -90,24 +90,24 @@ fn place(input: &Input, times: usize) -> Placed {
     if input.count > 1 {
         below.insert(0, format!("{} such values", input.count));
     }
-    let mut own = Placed { lines, below, above, framed, again, width: 0.0 };
-    let all: f64 = own.above.iter().map(|above| above.width).sum();
-    own.width = own.own_width().max(all + GAP * own.above.len().saturating_sub(1) as f64);
-    own
+    let mut placed = Placed { lines, below, above, framed, again, width: 0.0 };
+    let all: f64 = placed.above.iter().map(|above| above.width).sum();
+    placed.width = placed.box_width().max(all + GAP * placed.above.len().saturating_sub(1) as f64);
+    placed
 }
 
 /// Draws the sum of a program.
 pub(super) fn picture(program: &Program, title: &str) -> Scene {
-    let whole = place(&tree(program), 1);
+    let root = place(&tree(program), 1);
     let mut rows = Vec::new();
-    whole.rows(0, &mut rows);
+    root.rows(0, &mut rows);
     let height: f64 = rows.iter().map(|(tall, edge)| tall + edge).sum();
-    let width = (whole.width + 2.0 * MARGIN).max(NARROW);
+    let width = (root.width + 2.0 * MARGIN).max(NARROW);
     let mut scene = Scene::new(width, height + 2.0 * MARGIN + LINE, title);
     let middle = width / 2.0;
     let bottom = MARGIN + height;
     scene.words(Words::new((middle, bottom + LINE - 3.0), "D", SIZE).anchored(Anchor::Middle));
-    draw(&mut scene, &whole, (middle - whole.width / 2.0, bottom), &rows);
+    draw(&mut scene, &root, (middle - root.width / 2.0, bottom), &rows);
     arrow(&mut scene, (middle, bottom));
     scene
 }
@@ -118,33 +118,33 @@ pub(super) fn is_narrow(scene: &Scene) -> bool {
 }
 
 /// Draws a box and those above it; `bottom` is the end of its edge.
-fn draw(scene: &mut Scene, own: &Placed, (left, bottom): (f64, f64), rows: &[(f64, f64)]) {
+fn draw(scene: &mut Scene, placed: &Placed, (left, bottom): (f64, f64), rows: &[(f64, f64)]) {
     let Some(((tall, edge), rest)) = rows.split_first() else { return };
-    let middle = left + own.width / 2.0;
+    let middle = left + placed.width / 2.0;
     let under = bottom - edge;
-    let top = under - own.height();
-    let inner = own.lines.iter().map(|line| text_width(line, SIZE) * WIDER).fold(0.0, f64::max) / 2.0 + ROOM.0;
-    let words = own.below.len() as f64 * LINE;
+    let top = under - placed.height();
+    let inner = placed.lines.iter().map(|line| text_width(line, SIZE) * WIDER).fold(0.0, f64::max) / 2.0 + ROOM.0;
+    let words = placed.below.len() as f64 * LINE;
     let begin = bottom - edge + (edge - words) / 2.0;
     scene.line((middle, under), (middle, bottom), Ink::Faint, 1.2);
-    for (at, line) in own.below.iter().enumerate() {
+    for (at, line) in placed.below.iter().enumerate() {
         let y = begin + at as f64 * LINE;
         let half = text_width(line, SIZE) * WIDER / 2.0 + 3.0;
         scene.rectangle((middle - half, y), (2.0 * half, LINE), Ink::Paper, 1.0, None);
         let words = Words::new((middle, y + LINE - 4.5), line, SIZE).anchored(Anchor::Middle);
         scene.words(words.inked(Ink::Color(0)));
     }
-    if own.framed {
+    if placed.framed {
         let corners = [(-inner, top), (inner, top), (inner, under), (-inner, under), (-inner, top)];
         scene.rectangle((middle - inner, top), (2.0 * inner, under - top), Ink::Grid, 0.35, None);
         let outline = corners.iter().map(|(x, y)| (middle + x, *y)).collect();
         scene.path(outline, Ink::Text, 1.2, &[]);
     }
-    for (at, line) in own.lines.iter().enumerate() {
+    for (at, line) in placed.lines.iter().enumerate() {
         let y = top + ROOM.1 + (at + 1) as f64 * LINE - 4.5;
         scene.words(Words::new((middle, y), line, SIZE).anchored(Anchor::Middle));
     }
-    if let Some(words) = &own.again {
+    if let Some(words) = &placed.again {
         let (x, out) = (middle + inner, middle + inner + LOOP);
         let (from, to) = (under - 8.0, top + 8.0);
         scene.path(vec![(x, from), (out, from), (out, to), (x + 2.0, to)], Ink::Color(0), 1.2, &[]);
@@ -155,12 +155,12 @@ fn draw(scene: &mut Scene, own: &Placed, (left, bottom): (f64, f64), rows: &[(f6
             scene.words(Words::new(place, line, SIZE).inked(Ink::Color(0)));
         }
     }
-    let all: f64 = own.above.iter().map(|above| above.width).sum();
-    let gaps = GAP * own.above.len().saturating_sub(1) as f64;
+    let all: f64 = placed.above.iter().map(|above| above.width).sum();
+    let gaps = GAP * placed.above.len().saturating_sub(1) as f64;
     let mut x = middle - (all + gaps) / 2.0;
-    let count = own.above.len() as f64;
+    let count = placed.above.len() as f64;
     let row = bottom - edge - tall;
-    for (at, above) in own.above.iter().enumerate() {
+    for (at, above) in placed.above.iter().enumerate() {
         draw(scene, above, (x, row), rest);
         // Edges enter a box side by side.
         let (from, entry) = (x + above.width / 2.0, middle - inner + 2.0 * inner * (at as f64 + 0.5) / count);

@@ -16,12 +16,14 @@ pub(super) fn script(site: &Site) -> String {
     let mut add = |name: &str, kind: &str, file: &str, words: Vec<String>| {
         let mut words = distinct(words);
         words.retain(|word| word != name);
-        let own = [name, kind, &format!("{kind}/{file}"), &words.join(" ")].map(shown);
-        rows.push(json!(own).to_string());
+        let row = [name, kind, &format!("{kind}/{file}"), &words.join(" ")].map(shown);
+        rows.push(json!(row).to_string());
     };
-    for own in &site.generations {
-        let words = [own.name().to_string(), own.model.title.clone()].into_iter().chain(own.aliases.iter().cloned());
-        add(own.title(), "generation", &own.file, words.collect());
+    for generation in &site.generations {
+        let words = [generation.name().to_string(), generation.model.title.clone()]
+            .into_iter()
+            .chain(generation.aliases.iter().cloned());
+        add(generation.title(), "generation", &generation.file, words.collect());
     }
     for format in &site.formats {
         add(format.name, "format", format.name, format.aliases.iter().map(ToString::to_string).collect());
@@ -46,14 +48,15 @@ pub(super) fn script(site: &Site) -> String {
 fn operands(i: &Instruction) -> Vec<String> {
     let formats = || [i.a, i.b].into_iter();
     let width = |format: &Format| (!format.is_integer() && format.bits <= 8).then(|| format!("fp{}", format.bits));
-    let blocks = block::formats().iter().filter(|own| {
-        formats().any(|format| format == own.element.format)
+    let blocks = block::formats().iter().filter(|block| {
+        formats().any(|format| format == block.element.format)
             && i.scale.is_some_and(|scale| {
                 // Sparse forms store a part of a block.
-                scale.format == own.scale && scale.block * i.stored_k() == own.length * i.k
+                scale.format == block.scale && scale.block * i.stored_k() == block.length * i.k
             })
     });
-    let names = blocks.flat_map(|own| [own.name].into_iter().chain(own.aliases.iter().copied())).map(String::from);
+    let names =
+        blocks.flat_map(|block| [block.name].into_iter().chain(block.aliases.iter().copied())).map(String::from);
     let aliases = formats().flat_map(|format| format.aliases.iter().map(ToString::to_string));
     formats().filter_map(width).chain(aliases).chain(names).collect()
 }

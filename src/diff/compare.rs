@@ -135,14 +135,14 @@ fn origin(report: &Report) -> Vec<(String, Cell)> {
 
 /// The members that differ.
 fn members(both: [Vec<(String, Cell)>; 2]) -> Vec<Change> {
-    let value = |own: &[(String, Cell)], name: &str| {
-        own.iter().find(|(other, _)| other == name).map_or(Cell::Empty, |(_, value)| value.clone())
+    let value = |cells: &[(String, Cell)], name: &str| {
+        cells.iter().find(|(other, _)| other == name).map_or(Cell::Empty, |(_, value)| value.clone())
     };
-    let others = both[1].iter().filter(|(name, _)| !both[0].iter().any(|(own, _)| own == name));
+    let others = both[1].iter().filter(|(name, _)| !both[0].iter().any(|(first, _)| first == name));
     let change = |(name, _): &(String, Cell)| Change {
         row: String::new(),
         column: name.clone(),
-        values: both.each_ref().map(|own| value(own, name)),
+        values: both.each_ref().map(|cells| value(cells, name)),
     };
     both[0].iter().chain(others).map(change).filter(|change| !change.values[0].is_same(&change.values[1])).collect()
 }
@@ -186,7 +186,7 @@ fn table(key: &str, both: [Option<&Table>; 2], provenance: &mut Vec<Change>) -> 
 
 /// The distinct names of rows; equal names get numbers from the second on.
 fn names(table: &Table) -> Vec<String> {
-    let place = |column: &String| table.columns.iter().position(|own| own.key == **column);
+    let place = |column: &String| table.columns.iter().position(|candidate| candidate.key == **column);
     let key: Vec<usize> = keys::key(table.key).iter().filter_map(place).collect();
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut name = |(at, row): (usize, &Vec<Cell>)| {
@@ -231,8 +231,8 @@ mod tests {
         let first = result(&[("x", "one", 0), ("x", "two", 0), ("y", "one", 3)]);
         let second = result(&[("y", "one", 4), ("x", "two", 0), ("z", "one", 0)]);
         let changes = compare(&first, &second).unwrap();
-        let [whole, table] = &changes.tables[..] else { panic!("{changes:?}") };
-        assert!(whole.is_none() && !table.is_none());
+        let [outcome, table] = &changes.tables[..] else { panic!("{changes:?}") };
+        assert!(outcome.is_none() && !table.is_none());
         assert_eq!((table.rows, table.same, table.changed), ([3, 3], 1, 1));
         assert_eq!(table.only, [vec!["x, one".to_string()], vec!["z, one".to_string()]]);
         let [cell] = &table.cells[..] else { panic!("{changes:?}") };

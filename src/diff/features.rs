@@ -36,8 +36,8 @@ pub fn features(devices: [&mut dyn Device; 2], instructions: [&Instruction; 2]) 
     let [first, second] = devices;
     let both = [features::measure(first, instructions[0])?, features::measure(second, instructions[1])?];
     let pair = |feature: &'static features::Feature| {
-        let found = both.each_ref().map(|own| own.found(feature.name).map(String::from));
-        let evidence = both.each_ref().map(|own| own.evidence(feature.name));
+        let found = both.each_ref().map(|features| features.found(feature.name).map(String::from));
+        let evidence = both.each_ref().map(|features| features.evidence(feature.name));
         FeaturePair { instructions: instructions.map(|i| i.name.clone()), feature: feature.name, found, evidence }
     };
     Ok(FEATURES.iter().map(pair).filter(|pair| pair.found.iter().any(Option::is_some)).collect())

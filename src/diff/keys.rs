@@ -27,13 +27,13 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| toml::from_str(include_str!("keys
 
 /// Columns that name a row of a table; none if rows are matched in order.
 pub(super) fn key(table: &str) -> &'static [String] {
-    KEYS.table.get(table).map_or(&[], |own| &own.key)
+    KEYS.table.get(table).map_or(&[], |keys| &keys.key)
 }
 
 /// True if a column gives provenance (place, time, size) and no result.
 pub(super) fn is_provenance(table: &str, column: &str) -> bool {
-    let own = KEYS.table.get(table).map_or(&[][..], |own| &own.provenance);
-    KEYS.provenance.iter().chain(own).any(|known| known == column)
+    let of_table = KEYS.table.get(table).map_or(&[][..], |keys| &keys.provenance);
+    KEYS.provenance.iter().chain(of_table).any(|known| known == column)
 }
 
 #[cfg(test)]
@@ -46,12 +46,13 @@ mod tests {
         let declared = tables::declared();
         let has = |table: &str, column: &String| {
             let table = declared.iter().find(|declared| declared.key == table);
-            table.is_some_and(|table| table.columns.iter().any(|own| own.key == **column))
+            table.is_some_and(|table| table.columns.iter().any(|candidate| candidate.key == **column))
         };
-        for (table, own) in &KEYS.table {
-            let missing: Vec<_> = own.key.iter().chain(&own.provenance).filter(|column| !has(table, column)).collect();
+        for (table, keys) in &KEYS.table {
+            let missing: Vec<_> =
+                keys.key.iter().chain(&keys.provenance).filter(|column| !has(table, column)).collect();
             assert!(missing.is_empty(), "{table}: {missing:?}");
-            assert!(own.key.iter().all(|column| !own.provenance.contains(column)), "{table}");
+            assert!(keys.key.iter().all(|column| !keys.provenance.contains(column)), "{table}");
         }
     }
 }

@@ -27,7 +27,7 @@ struct Arithmetic {
     chip: String,
     instructions: Vec<String>,
     /// The finding for each of [`FEATURES`], with its evidence; empty where it was not asked.
-    found: Vec<FeatureFound>,
+    findings: Vec<FeatureFound>,
 }
 
 /// Groups up to which the table of features has a column for each group.
@@ -42,11 +42,13 @@ pub(super) fn part(results: &Results) -> Chapter {
         let mut all = arithmetics(&features);
         let ran = proof::ran(results);
         // Native instructions come first.
-        all.sort_by_cached_key(|own| !own.instructions.iter().any(|name| proof::native(&ran, name)));
-        let marks = Marks::of(all.iter().flat_map(|own| own.found.iter().filter_map(|found| found.evidence)));
+        all.sort_by_cached_key(|arithmetic| !arithmetic.instructions.iter().any(|name| proof::native(&ran, name)));
+        let marks = Marks::of(
+            all.iter().flat_map(|arithmetic| arithmetic.findings.iter().filter_map(|finding| finding.evidence)),
+        );
         let simulated: Vec<String> = results.simulated().into_iter().map(|(chip, _)| chip).collect();
         blocks.extend(sources(results, &all, &simulated));
-        let from = match all.iter().filter(|own| simulated.contains(&own.chip)).count() {
+        let from = match all.iter().filter(|arithmetic| simulated.contains(&arithmetic.chip)).count() {
             0 => "measured on",
             count if count == all.len() => "according to",
             _ => "on",
@@ -95,10 +97,10 @@ fn arithmetics(features: &Table) -> Vec<Arithmetic> {
         }
     }
     let mut all: Vec<Arithmetic> = Vec::new();
-    for (chip, name, found) in of {
-        match all.iter_mut().find(|own| own.chip == chip && own.found == found) {
-            Some(own) => own.instructions.push(name),
-            None => all.push(Arithmetic { chip, instructions: vec![name], found }),
+    for (chip, name, findings) in of {
+        match all.iter_mut().find(|arithmetic| arithmetic.chip == chip && arithmetic.findings == findings) {
+            Some(arithmetic) => arithmetic.instructions.push(name),
+            None => all.push(Arithmetic { chip, instructions: vec![name], findings }),
         }
     }
     all
@@ -106,9 +108,9 @@ fn arithmetics(features: &Table) -> Vec<Arithmetic> {
 
 /// The sources of the features, and their agreement with chips.
 fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<Block> {
-    let chips: BTreeSet<_> = all.iter().map(|own| own.chip.as_str()).collect();
+    let chips: BTreeSet<_> = all.iter().map(|arithmetic| arithmetic.chip.as_str()).collect();
     let (models, measured): (Vec<&str>, Vec<&str>) =
-        chips.into_iter().filter(|chip| !chip.is_empty()).partition(|chip| simulated.iter().any(|own| own == chip));
+        chips.into_iter().filter(|chip| !chip.is_empty()).partition(|chip| simulated.iter().any(|name| name == chip));
     let mut blocks: Vec<Block> =
         measured.iter().map(|chip| Block::Text(format!("Features measured on {chip}."))).collect();
     if !models.is_empty() {
@@ -121,17 +123,17 @@ fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<B
 
 /// Chips that agree with the model of a chip.
 fn agreement(results: &Results, chip: &str) -> Vec<String> {
-    let models = results.chips.iter().zip(&results.kept).filter(|(own, _)| *own == chip);
+    let models = results.chips.iter().zip(&results.kept).filter(|(name, _)| *name == chip);
     let names: Vec<&str> = models.filter_map(|(_, kept)| kept.report.device.as_ref()?.name.model()).collect();
-    let agreement = proof::totals(results).into_iter().filter(|own| {
-        names.contains(&own.model.as_str()) && own.chip != chip && own.differing == 0 && own.compared > 0
+    let agreement = proof::totals(results).into_iter().filter(|total| {
+        names.contains(&total.model.as_str()) && total.chip != chip && total.differing == 0 && total.compared > 0
     });
-    let said = agreement.map(|own| {
+    let said = agreement.map(|total| {
         format!(
             "{} agrees with {chip} in every bit of {} results of {} instructions (see Verification).",
-            own.chip,
-            grouped(own.compared),
-            own.instructions.len()
+            total.chip,
+            grouped(total.compared),
+            total.instructions.len()
         )
     });
     said.collect()
@@ -139,17 +141,17 @@ fn agreement(results: &Results, chip: &str) -> Vec<String> {
 
 /// The arithmetic and the measured cost of each group.
 fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Option<&Marks>, from: &str) -> Sheet {
-    let rows = all.iter().enumerate().map(|(at, own)| {
-        let runs: BTreeSet<_> = own.instructions.iter().flat_map(|name| proof::runs(ran, name)).collect();
+    let rows = all.iter().enumerate().map(|(at, arithmetic)| {
+        let runs: BTreeSet<_> = arithmetic.instructions.iter().flat_map(|name| proof::runs(ran, name)).collect();
         let mut row = vec![
             (at + 1).to_string(),
-            own.instructions.join("\n"),
-            operands(&own.instructions),
+            arithmetic.instructions.join("\n"),
+            operands(&arithmetic.instructions),
             runs.into_iter().collect::<Vec<_>>().join(", "),
-            sentence(&own.found, marks),
-            own.chip.clone(),
+            sentence(&arithmetic.findings, marks),
+            arithmetic.chip.clone(),
         ];
-        row.extend(costs.map(|costs| cost(costs, &own.instructions)));
+        row.extend(costs.map(|costs| cost(costs, &arithmetic.instructions)));
         row
     });
     let (title, costly) = match costs {
@@ -163,11 +165,11 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Optio
 
 /// Ranges of latency and rate, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
 fn cost(costs: &Table, names: &[String]) -> String {
-    let own: Vec<Line> =
+    let lines: Vec<Line> =
         Rows(costs).iter().filter(|line| names.iter().any(|name| name == line.text("instruction"))).collect();
     let of = |chip: &str| {
         let range = |key: &str, digits: usize, unit: &str| {
-            let values = own.iter().filter(|line| line.text(CHIP) == chip).filter_map(|line| line.number(key));
+            let values = lines.iter().filter(|line| line.text(CHIP) == chip).filter_map(|line| line.number(key));
             let texts = [values.clone().min_by(f64::total_cmp)?, values.max_by(f64::total_cmp)?];
             let [least, most] = texts.map(|value| format!("{value:.digits$}"));
             Some(if least == most { format!("{least} {unit}") } else { format!("{least} to {most} {unit}") })
@@ -176,7 +178,7 @@ fn cost(costs: &Table, names: &[String]) -> String {
             [range("latency", 1, "clk"), range("tera", 1, "TFLOPS")].into_iter().flatten().collect();
         format!("{chip}: {}", ranges.join(", "))
     };
-    let chips: BTreeSet<_> = own.iter().map(|line| line.text(CHIP)).collect();
+    let chips: BTreeSet<_> = lines.iter().map(|line| line.text(CHIP)).collect();
     chips.into_iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
@@ -184,12 +186,12 @@ fn cost(costs: &Table, names: &[String]) -> String {
 fn operands(names: &[String]) -> String {
     let mut all: Vec<String> = Vec::new();
     for i in names.iter().filter_map(|name| isa::known(name)) {
-        let own = match i.a.name == i.b.name {
+        let formats = match i.a.name == i.b.name {
             true => format!("{} -> {}", i.a.name, i.d.name),
             false => format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name),
         };
-        if !all.contains(&own) {
-            all.push(own);
+        if !all.contains(&formats) {
+            all.push(formats);
         }
     }
     match &all[..] {
@@ -202,19 +204,21 @@ fn operands(names: &[String]) -> String {
 
 /// Makes the table of features: a column for each of few groups, else a row.
 fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
-    let cells = |own: &Arithmetic| own.found.iter().map(|found| found.marked(marks)).collect::<Vec<_>>();
-    let names = |own: &Arithmetic| own.instructions.join("\n");
+    let cells =
+        |arithmetic: &Arithmetic| arithmetic.findings.iter().map(|finding| finding.marked(marks)).collect::<Vec<_>>();
+    let names = |arithmetic: &Arithmetic| arithmetic.instructions.join("\n");
     let caption = captioned("Features of instructions (-: cannot be asked)", marks.map(|marks| &marks.legend[..]));
     let features = FEATURES.iter().map(|feature| feature.name);
     if all.len() > BESIDE {
         let caption = caption.replacen("of instructions", "by group of instructions", 1);
         let labels: Vec<&str> = [from, "group"].into_iter().chain(features).collect();
-        let row = |(at, own): (usize, &Arithmetic)| {
-            [own.chip.clone(), (at + 1).to_string()].into_iter().chain(cells(own)).collect()
+        let row = |(at, arithmetic): (usize, &Arithmetic)| {
+            [arithmetic.chip.clone(), (at + 1).to_string()].into_iter().chain(cells(arithmetic)).collect()
         };
         return Sheet::new(caption, &labels, &[], all.iter().enumerate().map(row).collect());
     }
-    let labels: Vec<&str> = std::iter::once("feature").chain(all.iter().map(|own| own.chip.as_str())).collect();
+    let labels: Vec<&str> =
+        std::iter::once("feature").chain(all.iter().map(|arithmetic| arithmetic.chip.as_str())).collect();
     let mut rows = vec![std::iter::once("instructions".to_string()).chain(all.iter().map(names)).collect::<Vec<_>>()];
     let columns: Vec<Vec<String>> = all.iter().map(cells).collect();
     rows.extend(features.enumerate().map(|(at, name)| {

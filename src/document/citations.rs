@@ -7,11 +7,11 @@ const SOURCES: &str = include_str!("sources.bib");
 /// The entry of the program for citations, whose title and authors this bibliography repeats.
 const CITATION: &str = include_str!("../../CITATION.cff");
 /// Key of this program.
-pub(super) const OWN: &str = "tcnum";
+pub(super) const PROGRAM_KEY: &str = "tcnum";
 
 /// The text of the bibliography.
 pub(super) fn bibliography() -> String {
-    format!("{SOURCES}\n{}", own())
+    format!("{SOURCES}\n{}", program_entry())
 }
 
 /// Keys of the entries for sources such as `Fasi et al. 2021`, each once.
@@ -42,13 +42,13 @@ pub(crate) fn year() -> &'static str {
 }
 
 /// The entry of this program, with version, commit, year and address, if it has one.
-fn own() -> String {
+fn program_entry() -> String {
     let address = match env!("CARGO_PKG_REPOSITORY") {
         "" => String::new(),
         address => format!(", \\url{{{address}}}"),
     };
     format!(
-        "@misc{{{OWN},\n  author = {{{{{}}}}},\n  title = {{{{{}}}}},\n  note = {{Version {VERSION}, commit {}{address}}},\n  year = {{{}}}\n}}\n",
+        "@misc{{{PROGRAM_KEY},\n  author = {{{{{}}}}},\n  title = {{{{{}}}}},\n  note = {{Version {VERSION}, commit {}{address}}},\n  year = {{{}}}\n}}\n",
         field("- name"),
         field("title"),
         short(COMMIT),
@@ -145,11 +145,14 @@ mod tests {
     #[test]
     fn the_program_has_an_entry_with_version_and_commit() {
         let all = bibliography();
-        assert_eq!(keys(&all).iter().filter(|key| **key == OWN).count(), 1);
-        let own = own();
+        assert_eq!(keys(&all).iter().filter(|key| **key == PROGRAM_KEY).count(), 1);
+        let entry = program_entry();
         let year = year();
-        assert!(year.len() == 4 && year.parse::<u32>().is_ok() && own.contains(&format!("year = {{{year}}}")), "{own}");
-        assert!(own.contains(VERSION) && own.contains(&COMMIT[..7.min(COMMIT.len())]), "{own}");
-        assert!(own.contains("{{The tcnum authors}}") && own.contains("{{tcnum: the numeric"), "{own}");
+        assert!(
+            year.len() == 4 && year.parse::<u32>().is_ok() && entry.contains(&format!("year = {{{year}}}")),
+            "{entry}"
+        );
+        assert!(entry.contains(VERSION) && entry.contains(&COMMIT[..7.min(COMMIT.len())]), "{entry}");
+        assert!(entry.contains("{{The tcnum authors}}") && entry.contains("{{tcnum: the numeric"), "{entry}");
     }
 }

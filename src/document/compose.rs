@@ -34,7 +34,7 @@ pub(crate) fn compose(results: &Results) -> Document {
 /// The answer in one or two sentences, or the subject and its sources.
 fn lead(results: &Results) -> String {
     let subjects = results.subjects();
-    match results.according_to(|chip| subjects.iter().any(|own| own == chip)) {
+    match results.according_to(|chip| subjects.iter().any(|subject| subject == chip)) {
         Some(models) => format!("Numeric behaviour of simulated matrix instructions. {models} No chip was tested."),
         None if subjects.is_empty() => "Formats and arithmetic models".into(),
         None => match &proof::comparisons(results)[..] {
@@ -117,15 +117,15 @@ pub(super) fn joined(mut shown: ShownTable, column: &str) -> ShownTable {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut places: HashMap<Vec<String>, usize> = HashMap::new();
     for mut row in shown.rows {
-        let own = std::mem::take(&mut row[at]);
+        let text = std::mem::take(&mut row[at]);
         match places.entry(row.clone()) {
             Entry::Occupied(place) => {
                 let cell: &mut String = &mut rows[*place.get()][at];
-                *cell = format!("{cell}\n{own}");
+                *cell = format!("{cell}\n{text}");
             }
             Entry::Vacant(place) => {
                 place.insert(rows.len());
-                row[at] = own;
+                row[at] = text;
                 rows.push(row);
             }
         }

@@ -25,7 +25,7 @@ impl Form {
     /// # Errors
     /// A request error: no form has such a name.
     pub(crate) fn of(path: &Path, is_folder: bool) -> Result<Form> {
-        let ends = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        let ends = |ending: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending));
         match () {
             () if is_folder => Ok(Form::Paper),
             () if ends("html") => Ok(Form::Page),
@@ -102,7 +102,7 @@ impl DerivedKind for PaperKind {
 
     fn is_own(&self, path: &Path) -> bool {
         let marks = [&b"% Made by tcnum"[..], b"# Made by tcnum", b"<!-- Made by tcnum", b"%PDF-", b"@article"];
-        let begins = |bytes: &[u8]| marks.iter().any(|own| bytes.starts_with(own));
+        let begins = |bytes: &[u8]| marks.iter().any(|mark| bytes.starts_with(mark));
         std::fs::read(path).is_ok_and(|bytes| begins(&bytes))
     }
 }

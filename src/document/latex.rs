@@ -78,7 +78,7 @@ fn main(document: &Document) -> String {
          \\bibliographystyle{{plain}}\n\
          \\bibliography{{sources}}\n\
          \\end{{document}}\n",
-        citations::OWN
+        citations::PROGRAM_KEY
     )
 }
 
@@ -93,8 +93,8 @@ struct Part<'a, 'b> {
 impl<'a> Part<'a, '_> {
     fn block(&mut self, block: &'a Block) {
         match block {
-            Block::Text(own) => self.upright(&format!("\n{}\n", words(own))),
-            Block::Heading(own) => self.upright(&format!("\n\\subsection{{{}}}\n", words(own))),
+            Block::Text(text) => self.upright(&format!("\n{}\n", words(text))),
+            Block::Heading(text) => self.upright(&format!("\n\\subsection{{{}}}\n", words(text))),
             Block::Source(Source { text, key }) => {
                 let cited = key.as_ref().map_or(String::new(), |key| format!(" \\cite{{{key}}}"));
                 self.upright(&format!("\n{}{cited}\n", words(text)));
@@ -108,7 +108,9 @@ impl<'a> Part<'a, '_> {
                 let items: String = numbers.iter().map(item).collect();
                 self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
             }
-            Block::Table(sheet) => table(&sheet.caption, &sheet.shown).into_iter().for_each(|own| self.table(own)),
+            Block::Table(sheet) => {
+                table(&sheet.caption, &sheet.shown).into_iter().for_each(|typeset| self.table(typeset))
+            }
             Block::Figure(figure) => {
                 if !self.figures.iter().any(|known| known.name == figure.name) {
                     self.figures.push(figure);
@@ -122,7 +124,7 @@ impl<'a> Part<'a, '_> {
                     words(&figure.caption)
                 ));
             }
-            Block::Folded(_, blocks) => blocks.iter().for_each(|own| self.block(own)),
+            Block::Folded(_, blocks) => blocks.iter().for_each(|block| self.block(block)),
         }
     }
 

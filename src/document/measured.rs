@@ -116,9 +116,9 @@ fn stop(child: &Child, by: Interruption) {
         Interruption::Int => rustix::process::Signal::INT,
         Interruption::Term | Interruption::TimeLimit => rustix::process::Signal::TERM,
     };
-    if let Some(own) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         // The command may have ended meanwhile.
-        let _ = rustix::process::kill_process(own, signal);
+        let _ = rustix::process::kill_process(pid, signal);
     }
 }
 

@@ -145,8 +145,8 @@ impl Sheet {
         let from = |at: &usize| FROM.contains(&&*self.shown.labels[*at]) && same(*at);
         let gone: Vec<usize> = (0..self.shown.labels.len()).filter(from).collect();
         for &at in &gone {
-            let own = format!("; {}: {}", self.shown.labels[at], rows[0][at]);
-            self.caption = self.caption.trim_end_matches('.').to_string() + &own;
+            let addition = format!("; {}: {}", self.shown.labels[at], rows[0][at]);
+            self.caption = self.caption.trim_end_matches('.').to_string() + &addition;
         }
         let kept: Vec<usize> = (0..self.shown.labels.len()).filter(|at| !gone.contains(at)).collect();
         Sheet { shown: self.shown.only(&kept), ..self }
@@ -158,7 +158,7 @@ impl Sheet {
             return self;
         };
         let order: Vec<usize> =
-            std::iter::once(at).chain((0..self.shown.labels.len()).filter(|own| *own != at)).collect();
+            std::iter::once(at).chain((0..self.shown.labels.len()).filter(|column| *column != at)).collect();
         self.shown = self.shown.only(&order);
         self.shown.labels[0] = heading.into();
         self.shown.rows.iter_mut().for_each(|row| row[0] = short(&row[0]));

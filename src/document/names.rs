@@ -19,13 +19,15 @@ fn patterns(names: &[&str]) -> Vec<String> {
     let fields = all.iter().map(Vec::len).max().unwrap_or(0);
     for at in (0..fields).rev() {
         let mut merged: Vec<Vec<Vec<&str>>> = Vec::new();
-        for own in all {
+        for pattern in all {
             let alike = |other: &&mut Vec<Vec<&str>>| {
-                other.len() == own.len() && at < own.len() && (0..own.len()).all(|i| i == at || own[i] == other[i])
+                other.len() == pattern.len()
+                    && at < pattern.len()
+                    && (0..pattern.len()).all(|i| i == at || pattern[i] == other[i])
             };
             match merged.iter_mut().find(alike) {
-                Some(other) => other[at].extend(own[at].iter().copied()),
-                None => merged.push(own),
+                Some(other) => other[at].extend(pattern[at].iter().copied()),
+                None => merged.push(pattern),
             }
         }
         all = merged;
@@ -45,7 +47,7 @@ fn braced(choice: &[&str]) -> String {
     while common > 0 && !(first.starts_with('m') && first.as_bytes()[common - 1] == b'k') {
         common -= 1;
     }
-    let ends: Vec<&str> = choice.iter().map(|own| &own[common..]).collect();
+    let ends: Vec<&str> = choice.iter().map(|alternative| &alternative[common..]).collect();
     format!("{}{{{}}}", &first[..common], ends.join(","))
 }
 
@@ -57,7 +59,7 @@ mod tests {
     fn expanded(pattern: &str) -> Vec<String> {
         let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_string()] };
         let (choice, after) = rest.split_once('}').unwrap();
-        choice.split(',').flat_map(|own| expanded(&format!("{before}{own}{after}"))).collect()
+        choice.split(',').flat_map(|alternative| expanded(&format!("{before}{alternative}{after}"))).collect()
     }
 
     #[test]

@@ -44,12 +44,12 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
         "" => "-".to_string(),
         code => format!("{code} = {}", line.text(value)),
     };
-    let row = |own: &Reason| {
-        let line = own.smallest;
+    let row = |reason: &Reason| {
+        let line = reason.smallest;
         vec![
-            own.pair.map(|name| DeviceName::from(name).short()).join(" and "),
-            own.why.to_string(),
-            own.verdict.to_string(),
+            reason.pair.map(|name| DeviceName::from(name).short()).join(" and "),
+            reason.why.to_string(),
+            reason.verdict.to_string(),
             if line.text("rests_on").is_empty() { "-" } else { line.text("rests_on") }.to_string(),
             if line.text("operands").is_empty() {
                 line.text("proof").to_string()
@@ -59,7 +59,7 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
             value(&line, "x_d", "x_result"),
             value(&line, "y_d", "y_result"),
             value(&line, "exact_d", "exact_result"),
-            own.instructions.join("\n"),
+            reason.instructions.join("\n"),
         ]
     };
     let labels = [

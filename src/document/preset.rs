@@ -58,14 +58,14 @@ impl Preset {
         let mut devices: Vec<&DeviceName> = devices.iter().collect();
         let mut seen = std::collections::HashSet::new();
         devices.retain(|device| seen.insert(*device));
-        let own = devices.iter().flat_map(|device| {
+        let single = devices.iter().flat_map(|device| {
             let timed = matches!(device, DeviceName::Cpu | DeviceName::Cuda(_));
             let commands = self.commands.iter().chain(self.timed.iter().filter(move |_| timed));
             commands.map(|command| Work { command, devices: vec![device.to_string()] })
         });
         let all: Vec<String> = devices.iter().map(ToString::to_string).collect();
         let together = self.together.iter().filter(|_| !all.is_empty());
-        own.chain(together.map(|command| Work { command, devices: all.clone() })).collect()
+        single.chain(together.map(|command| Work { command, devices: all.clone() })).collect()
     }
 }
 
@@ -91,7 +91,9 @@ mod tests {
     fn the_experiments_of_an_appendix_are_shipped() {
         let preset = Preset::paper();
         let named: Vec<&str> = preset.experiments().collect();
-        assert!(named.len() > 10 && named.iter().all(|name| crate::experiment::shipped().any(|own| own == *name)));
+        assert!(
+            named.len() > 10 && named.iter().all(|name| crate::experiment::shipped().any(|shipped| shipped == *name))
+        );
         // It is asked for by its own option.
         assert!(Preset::parse("paper").is_err_and(|error| error.contains("full and quick")));
     }

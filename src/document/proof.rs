@@ -75,13 +75,13 @@ pub(super) fn ran(results: &Results) -> Vec<Ran> {
                 });
                 all.len() - 1
             });
-            let own = &mut all[at];
-            if own.opcodes.is_empty() {
-                own.opcodes = line.list("opcodes").join(", ");
+            let run = &mut all[at];
+            if run.opcodes.is_empty() {
+                run.opcodes = line.list("opcodes").join(", ");
             }
             if key == "verification" {
-                own.compared += line.count("compared");
-                own.differing += line.count("differing");
+                run.compared += line.count("compared");
+                run.differing += line.count("differing");
             }
         }
     }
@@ -90,12 +90,12 @@ pub(super) fn ran(results: &Results) -> Vec<Ran> {
 
 /// True if an instruction ran natively.
 pub(super) fn native(ran: &[Ran], name: &str) -> bool {
-    ran.iter().any(|own| own.instruction == name && own.execution == "native")
+    ran.iter().any(|run| run.instruction == name && run.execution == "native")
 }
 
 /// The kinds of execution of an instruction.
 pub(super) fn runs<'a>(ran: &'a [Ran], name: &'a str) -> impl Iterator<Item = &'a str> {
-    ran.iter().filter(move |own| own.instruction == name).map(|own| own.execution.as_str())
+    ran.iter().filter(move |run| run.instruction == name).map(|run| run.execution.as_str())
 }
 
 /// The comparisons of each chip with each model.
@@ -104,16 +104,16 @@ pub(super) fn totals(results: &Results) -> Vec<Total> {
     let Some(table) = results.table("verification") else { return all };
     for line in Rows(&table).iter() {
         let (chip, model) = (chip_of(&line), line.text("model"));
-        let at = all.iter().position(|own| own.chip == chip && own.model == model).unwrap_or_else(|| {
+        let at = all.iter().position(|total| total.chip == chip && total.model == model).unwrap_or_else(|| {
             let (instructions, model) = (BTreeSet::new(), model.to_string());
             all.push(Total { chip, model, instructions, compared: 0, differing: 0, runs: 0 });
             all.len() - 1
         });
-        let own = &mut all[at];
-        own.compared += line.count("compared");
-        own.differing += line.count("differing");
-        own.runs += 1;
-        own.instructions.insert(line.text("instruction").into());
+        let total = &mut all[at];
+        total.compared += line.count("compared");
+        total.differing += line.count("differing");
+        total.runs += 1;
+        total.instructions.insert(line.text("instruction").into());
     }
     all
 }
@@ -123,11 +123,11 @@ pub(super) fn summary(results: &Results) -> Chapter {
     let ran = ran(results);
     let totals = measured(results);
     let names = |execution: Option<&str>| {
-        let own = ran.iter().filter(|own| execution.is_none_or(|kind| own.execution == kind));
-        own.map(|own| own.instruction.as_str()).collect::<BTreeSet<_>>().len()
+        let runs = ran.iter().filter(|run| execution.is_none_or(|kind| run.execution == kind));
+        runs.map(|run| run.instruction.as_str()).collect::<BTreeSet<_>>().len()
     };
     let sum = |of: fn(&Total) -> i64| totals.iter().map(of).sum::<i64>();
-    let (compared, differing) = (sum(|own| own.compared), sum(|own| own.differing));
+    let (compared, differing) = (sum(|total| total.compared), sum(|total| total.differing));
     let mut numbers = Vec::new();
     let mut number = |count: String, what: &str| numbers.push((count, what.to_string()));
     if names(None) > 0 {
@@ -161,31 +161,31 @@ pub(super) fn summary(results: &Results) -> Chapter {
 fn measured(results: &Results) -> Vec<Total> {
     let (subjects, simulated) = (results.subjects(), results.simulated());
     let mut totals = totals(results);
-    totals.retain(|own| subjects.contains(&own.chip) && !simulated.iter().any(|(chip, _)| *chip == own.chip));
+    totals.retain(|total| subjects.contains(&total.chip) && !simulated.iter().any(|(chip, _)| *chip == total.chip));
     totals
 }
 
 /// The outcome of each comparison with a model, in one sentence.
 pub(super) fn comparisons(results: &Results) -> Vec<String> {
-    let said = |own: Total| {
-        let of = format!("results of {} instructions", own.instructions.len());
-        match own.differing {
+    let said = |total: Total| {
+        let of = format!("results of {} instructions", total.instructions.len());
+        match total.differing {
             0 => format!(
                 "{}: all {} compared {of} agree with the model {} in every bit.",
-                own.chip,
-                grouped(own.compared),
-                own.model
+                total.chip,
+                grouped(total.compared),
+                total.model
             ),
             count => format!(
                 "{}: {} of {} compared {of} differ from the model {}.",
-                own.chip,
+                total.chip,
                 grouped(count),
-                grouped(own.compared),
-                own.model
+                grouped(total.compared),
+                total.model
             ),
         }
     };
-    measured(results).into_iter().filter(|own| own.compared > 0).map(said).collect()
+    measured(results).into_iter().filter(|total| total.compared > 0).map(said).collect()
 }
 
 /// The devices, with their details.
@@ -207,14 +207,14 @@ fn chips(results: &Results) -> Sheet {
 pub(super) fn instructions(results: &Results) -> Chapter {
     let ran = ran(results);
     let forms = forms(&ran);
-    let rows = ran.iter().map(|own| {
+    let rows = ran.iter().map(|run| {
         vec![
-            own.instruction.clone(),
-            own.execution.clone(),
-            own.opcodes.clone(),
-            if own.compared > 0 { grouped(own.compared) } else { "-".into() },
-            if own.compared > 0 { grouped(own.differing) } else { "-".into() },
-            own.chip.clone(),
+            run.instruction.clone(),
+            run.execution.clone(),
+            run.opcodes.clone(),
+            if run.compared > 0 { grouped(run.compared) } else { "-".into() },
+            if run.compared > 0 { grouped(run.differing) } else { "-".into() },
+            run.chip.clone(),
         ]
     });
     let labels = ["instruction", "ran", "machine code", "compared", "differ", "on"];
@@ -231,10 +231,10 @@ pub(super) fn instructions(results: &Results) -> Chapter {
 fn forms(ran: &[Ran]) -> Sheet {
     let mut families: Vec<String> = Vec::new();
     let mut rows: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
-    for own in ran {
-        let (family, formats) = match isa::known(&own.instruction) {
+    for run in ran {
+        let (family, formats) = match isa::known(&run.instruction) {
             Some(i) => (i.family().to_string(), format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name)),
-            None => ("others".to_string(), own.instruction.clone()),
+            None => ("others".to_string(), run.instruction.clone()),
         };
         let column = families.iter().position(|known| *known == family).unwrap_or_else(|| {
             families.push(family);
@@ -246,7 +246,7 @@ fn forms(ran: &[Ran]) -> Sheet {
         });
         let counts = &mut rows[row].1;
         counts.resize(counts.len().max(column + 1), (0, 0));
-        match own.execution.as_str() {
+        match run.execution.as_str() {
             "emulated" => counts[column].1 += 1,
             _ => counts[column].0 += 1,
         }
@@ -254,9 +254,9 @@ fn forms(ran: &[Ran]) -> Sheet {
     rows.sort();
     let words = |counts: Option<&(usize, usize)>| match counts {
         None | Some((0, 0)) => String::new(),
-        Some((own, 0)) => own.to_string(),
+        Some((native, 0)) => native.to_string(),
         Some((0, emulated)) => format!("({emulated})"),
-        Some((own, emulated)) => format!("{own} ({emulated})"),
+        Some((native, emulated)) => format!("{native} ({emulated})"),
     };
     let row = |(formats, counts): (String, Vec<(usize, usize)>)| {
         std::iter::once(formats).chain((0..families.len()).map(|at| words(counts.get(at)))).collect()
@@ -272,20 +272,21 @@ pub(super) fn part(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     let totals = totals(results);
     if !totals.is_empty() {
-        let rows = totals.iter().map(|own| {
+        let rows = totals.iter().map(|total| {
             vec![
-                own.chip.clone(),
-                own.model.clone(),
-                own.instructions.len().to_string(),
-                grouped(own.runs as i64),
-                grouped(own.compared),
-                grouped(own.differing),
+                total.chip.clone(),
+                total.model.clone(),
+                total.instructions.len().to_string(),
+                grouped(total.runs as i64),
+                grouped(total.compared),
+                grouped(total.differing),
             ]
         });
         let labels = ["on", "model", "instructions", "runs", "compared", "differ"];
         blocks.push(Block::Table(Sheet::new("Comparisons in every bit", &labels, &[2, 3, 4, 5], rows.collect())));
         let simulated = results.simulated();
-        let models = totals.iter().map(|own| &own.chip).filter(|chip| simulated.iter().any(|(own, _)| own == *chip));
+        let models =
+            totals.iter().map(|total| &total.chip).filter(|chip| simulated.iter().any(|(name, _)| name == *chip));
         let models: Vec<&str> = models.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();
         if !models.is_empty() {
             let names = models.join(", ");

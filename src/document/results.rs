@@ -26,7 +26,7 @@ impl Results {
     pub(crate) fn new(all: Vec<Kept>) -> Results {
         let mut kept: Vec<Kept> = Vec::new();
         for result in all {
-            if !kept.iter().any(|own| own.report == result.report) {
+            if !kept.iter().any(|known| known.report == result.report) {
                 kept.push(result);
             }
         }
@@ -45,7 +45,7 @@ impl Results {
         let mut counts: Vec<(String, bool, usize)> = Vec::new();
         for device in self.kept.iter().flat_map(|kept| devices(&kept.report)) {
             let name = chip(&device);
-            match counts.iter_mut().find(|(own, ..)| *own == name) {
+            match counts.iter_mut().find(|(other, ..)| *other == name) {
                 Some((.., count)) => *count += 1,
                 None => counts.push((name, is_model(&device), 1)),
             }
@@ -61,7 +61,7 @@ impl Results {
         let mut all: Option<Table> = None;
         for (at, result) in self.kept.iter().enumerate() {
             for table in result.report.tables.iter().filter(|table| table.key == key && !table.rows.is_empty()) {
-                let whole = all.get_or_insert_with(|| {
+                let joined = all.get_or_insert_with(|| {
                     let look = shown("on").if_varied().essential();
                     let chip = Column { key: CHIP.into(), meaning: "The chip.", kind: CellKind::Text, look };
                     let columns = std::iter::once(chip).chain(table.columns.iter().cloned()).collect();
@@ -80,7 +80,7 @@ impl Results {
                             *name = chip.clone();
                         }
                     }
-                    whole.rows.push(cells);
+                    joined.rows.push(cells);
                 }
             }
         }
@@ -99,11 +99,11 @@ impl Results {
         });
         for device in devices.filter(is_model) {
             let named = |(key, value): &(String, String)| (key == "model_evidence").then(|| value.clone());
-            let own = (chip(&device), device.details.iter().find_map(named).unwrap_or_default());
-            match all.iter_mut().find(|(chip, _)| *chip == own.0) {
-                Some(known) if known.1.is_empty() => *known = own,
+            let model = (chip(&device), device.details.iter().find_map(named).unwrap_or_default());
+            match all.iter_mut().find(|(chip, _)| *chip == model.0) {
+                Some(known) if known.1.is_empty() => *known = model,
                 Some(_) => {}
-                None => all.push(own),
+                None => all.push(model),
             }
         }
         all
@@ -197,7 +197,7 @@ fn called(description: &str) -> String {
 
 /// The chip of a row, by its own columns, else by its result.
 pub(super) fn chip_of(line: &Line) -> String {
-    let own = [called(line.text("recorded_on")), called(line.text("device_description"))];
-    let named = own.into_iter().chain([line.text("device").to_string(), line.text(CHIP).to_string()]);
+    let names = [called(line.text("recorded_on")), called(line.text("device_description"))];
+    let named = names.into_iter().chain([line.text("device").to_string(), line.text(CHIP).to_string()]);
     named.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }

@@ -28,28 +28,30 @@ impl FeatureFound {
 pub(super) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
     let found = |name: &str| {
         let at = FEATURES.iter().position(|feature| feature.name == name)?;
-        Some(all[at].words.as_str()).filter(|found| !found.is_empty())
+        Some(all[at].words.as_str()).filter(|words| !words.is_empty())
     };
     let mut parts: Vec<String> = Vec::new();
     let mut say = |words: String, names: &[&str]| {
-        let own =
-            FEATURES.iter().zip(all).filter(|(feature, own)| names.contains(&feature.name) && !own.words.is_empty());
-        let evidence = own.filter_map(|(_, own)| own.evidence).max();
+        let named = FEATURES
+            .iter()
+            .zip(all)
+            .filter(|(feature, finding)| names.contains(&feature.name) && !finding.words.is_empty());
+        let evidence = named.filter_map(|(_, finding)| finding.evidence).max();
         parts.push(FeatureFound { words, evidence }.marked(marks));
     };
-    if let Some(own) = found("order") {
-        say(order(own), &["order"]);
+    if let Some(text) = found("order") {
+        say(order(text), &["order"]);
     }
     match (found("alignment"), found("alignment of c")) {
         (Some("none"), _) | (None, _) => (),
         (Some("exact"), None | Some("exact" | "none")) => {
             say("no bit of a term is lost within a step".into(), &["alignment", "alignment of c"]);
         }
-        (Some(own), Some(of_c)) if own != of_c && of_c != "none" => {
-            let words = format!("terms aligned to the largest, products {}, c {}", cut(own), cut(of_c));
+        (Some(of_products), Some(of_c)) if of_products != of_c && of_c != "none" => {
+            let words = format!("terms aligned to the largest, products {}, c {}", cut(of_products), cut(of_c));
             say(words, &["alignment", "alignment of c"]);
         }
-        (Some(own), _) => say(format!("terms aligned to the largest and {}", cut(own)), &["alignment"]),
+        (Some(alignment), _) => say(format!("terms aligned to the largest and {}", cut(alignment)), &["alignment"]),
     }
     match (found("sums"), found("accumulator")) {
         (Some("exact"), Some(width)) => say(format!("exact sums in {width}"), &["sums", "accumulator"]),
@@ -69,10 +71,10 @@ pub(super) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
     let known: Vec<(&str, &str)> = subnormal.into_iter().filter_map(|name| Some((name, found(name)?))).collect();
     match &known[..] {
         [] => (),
-        [(_, first), rest @ ..] if rest.iter().all(|(_, found)| found == first) => {
+        [(_, first), rest @ ..] if rest.iter().all(|(_, other)| other == first) => {
             say(format!("subnormals {first}"), &subnormal);
         }
-        several => several.iter().for_each(|(name, found)| say(format!("{name} {found}"), &[*name])),
+        several => several.iter().for_each(|(name, result)| say(format!("{name} {result}"), &[*name])),
     }
     match parts.join("; ") {
         text if text.is_empty() => text,
@@ -81,14 +83,14 @@ pub(super) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
 }
 
 /// The part about the alignment of some terms: `truncated after 24 bits (RZ)`.
-fn cut(found: &str) -> String {
-    if found == "exact" {
-        return found.into();
+fn cut(alignment: &str) -> String {
+    if alignment == "exact" {
+        return alignment.into();
     }
-    match (found.strip_suffix(" or more"), found.split_once(", ")) {
+    match (alignment.strip_suffix(" or more"), alignment.split_once(", ")) {
         (Some(bits), _) => format!("exact within {bits}"),
         (None, Some((bits, rounding))) => format!("truncated after {bits} ({rounding})"),
-        (None, None) => format!("truncated after {found}"),
+        (None, None) => format!("truncated after {alignment}"),
     }
 }
 
@@ -138,7 +140,7 @@ fn groups(order: &str) -> Option<String> {
     let bounds: Vec<usize> = bounds.map(str::parse).collect::<std::result::Result<_, _>>().ok()?;
     let is_range = rest.replace("...", "").matches("..").count() * 2 == bounds.len();
     let follow =
-        bounds.chunks(2).all(|own| matches!(own, [start, end] if start % each == 0 && end + 1 - start == each));
+        bounds.chunks(2).all(|range| matches!(range, [start, end] if start % each == 0 && end + 1 - start == each));
     let last = bounds.last()? + 1;
     (is_range && follow && rest.chars().all(|c| "0123456789., {})".contains(c)))
         .then(|| format!("c and {last} products in {} steps, {each} products each", last / each))

@@ -107,7 +107,8 @@ mod tests {
     fn a_share_has_the_standard_error_of_its_zeros_and_ones() {
         let mut zeros_and_ones = crate::summary::Summary::default();
         (0..500).for_each(|at| zeros_and_ones.add(Some(f64::from(u8::from(at < 430)))));
-        let [mean, error] = [zeros_and_ones.mean(), zeros_and_ones.standard_error()].map(|own| 100.0 * own.unwrap());
+        let [mean, error] =
+            [zeros_and_ones.mean(), zeros_and_ones.standard_error()].map(|value| 100.0 * value.unwrap());
         assert_eq!(share(430, 500), format!("{mean:.2} ± {error:.2} % (430 of 500 samples)"));
         assert_eq!(share(1, 1), "1 of 1 samples");
     }

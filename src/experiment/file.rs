@@ -238,7 +238,9 @@ impl Experiment {
             );
         }
         let named = self.emulate.iter().flat_map(|emulate| emulate.cells.iter().map(|cell| &cell.generation));
-        if let Some(name) = self.generations.iter().chain(named).find(|name| !shipped().any(|own| own == **name)) {
+        if let Some(name) =
+            self.generations.iter().chain(named).find(|name| !shipped().any(|shipped| shipped == **name))
+        {
             let near = nearest(name, shipped(), 3).join(", ");
             return Some(format!("there is no generation '{name}'; the nearest: {near}"));
         }
@@ -287,6 +289,6 @@ impl Experiment {
 pub(super) fn is_of(device: &dyn Device, generation: &str) -> bool {
     match &device.identity().generation {
         Generation::Unknown => true,
-        own => own.model(&device.identity().name).is_ok_and(|(name, _)| name == generation),
+        reported => reported.model(&device.identity().name).is_ok_and(|(name, _)| name == generation),
     }
 }

@@ -273,7 +273,7 @@ fn doubles_defect(experiment: &Experiment, scheme: &str, values: &[String], k: O
     let Some(plan) = experiment.emulate.as_ref().filter(|plan| plan.is_of_doubles()) else {
         return Some("it is about products in f64, and there is no [emulate] of them".into());
     };
-    let other = values.iter().find(|own| !plan.values.iter().any(|draw| draw.to_string() == **own));
+    let other = values.iter().find(|value| !plan.values.iter().any(|draw| draw.to_string() == **value));
     match (plan.scheme(scheme), other, k) {
         (None, ..) => Some(format!("{scheme} is not among the schemes of [emulate]")),
         (_, Some(other), _) => Some(format!("{other} is not among the values of [emulate]")),
@@ -323,16 +323,16 @@ fn overflow(curves: &[ChainCurve], instruction: &str, from: usize, to: usize) ->
     let says = |n: Option<usize>| n.map_or("none".to_string(), |n| format!("N = {n}"));
     let (mine, others): (Vec<&ChainCurve>, Vec<&ChainCurve>) =
         curves.iter().partition(|c| c.instruction.name == instruction);
-    let own = mine.iter().map(|c| first(c)).collect::<Vec<_>>();
+    let lengths = mine.iter().map(|c| first(c)).collect::<Vec<_>>();
     let alone = others.iter().all(|c| first(c).is_none_or(|n| n > to));
     let measured = format!(
         "first of all chains: {}; more than half of them: {}; first of the other instructions: {}",
-        says(own.iter().flatten().min().copied()),
+        says(lengths.iter().flatten().min().copied()),
         says(mine.iter().filter_map(|c| half(c)).min()),
         says(others.iter().filter_map(|c| first(c)).min()),
     );
     let within = |n: &Option<usize>| n.is_some_and(|n| (from..=to).contains(&n));
-    FindingResult { holds: !own.is_empty() && own.iter().all(within) && alone, measured }
+    FindingResult { holds: !lengths.is_empty() && lengths.iter().all(within) && alone, measured }
 }
 
 /// For each init, the lengths before either overflows, with the ratio of the first to the second error.

@@ -77,9 +77,9 @@ pub(super) fn arithmetic(device: &dyn Device, instruction: &Instruction) -> Opti
 /// The same without what no element depends on: name, targets, rows and columns of the instruction.
 pub(super) fn arithmetic_of_element(device: &dyn Device, instruction: &Instruction) -> Option<Program> {
     let mut program = arithmetic(device, instruction)?;
-    let own = &mut program.instruction;
-    (own.m, own.n, own.kernel, own.support) = (1, 1, None, &[]);
-    own.name.clear();
-    own.ptx.clear();
+    let instruction = &mut program.instruction;
+    (instruction.m, instruction.n, instruction.kernel, instruction.support) = (1, 1, None, &[]);
+    instruction.name.clear();
+    instruction.ptx.clear();
     Some(program)
 }

@@ -82,8 +82,9 @@ pub(super) fn exact(i: &Instruction, factors: &Factors) -> Result<Vec<[f64; 2]>>
     let (rows, columns, k) = (factors.a.rows, factors.b.columns, factors.k());
     let block = i.scale.map_or(1, |scale| scale.block);
     // Significands of elements and scales are short enough for exact products of both.
-    let one =
-        |scales: &Option<Matrix>, row: usize, column: usize| scales.as_ref().map_or(1.0, |own| own.value(row, column));
+    let one = |scales: &Option<Matrix>, row: usize, column: usize| {
+        scales.as_ref().map_or(1.0, |matrix| matrix.value(row, column))
+    };
     let of_row = |row: usize| -> Vec<f64> {
         (0..k).map(|at| factors.a.value(row, at) * one(&factors.scale_a, row, at / block)).collect()
     };
@@ -154,16 +155,16 @@ fn sparse(device: &mut dyn Device, i: &Instruction, factors: &Factors) -> Result
             let (top, left) = (tile / wide * i.m, tile % wide * i.n);
             for row in 0..i.m {
                 for at in 0..stored {
-                    let own = first + at / chunk.kept * chunk.length + at % chunk.kept;
-                    let code = if top + row < rows && own < k { factors.a.get(top + row, own) } else { 0 };
+                    let index = first + at / chunk.kept * chunk.length + at % chunk.kept;
+                    let code = if top + row < rows && index < k { factors.a.get(top + row, index) } else { 0 };
                     tiles.a.set((tile * i.m + row) * stored + at, code);
                 }
             }
-            for own in 0..i.k {
+            for at in 0..i.k {
                 for column in 0..i.n {
-                    let inside = left + column < columns && first + own < k;
-                    let code = if inside { factors.b.get(first + own, left + column) } else { 0 };
-                    tiles.b.set((tile * i.k + own) * i.n + column, code);
+                    let inside = left + column < columns && first + at < k;
+                    let code = if inside { factors.b.get(first + at, left + column) } else { 0 };
+                    tiles.b.set((tile * i.k + at) * i.n + column, code);
                 }
             }
         }
@@ -213,8 +214,8 @@ mod tests {
             let zeros = (0..64).filter(|k| factors.a.value(0, *k) == 0.0).count();
             assert!(if i.is_sparse() { zeros >= 32 } else { zeros < 32 }, "{name}: {zeros}");
             let schedule = Schedule::new(dense(&i)).unwrap();
-            let found = accuracy(&schedule, &factors, &d).unwrap();
-            let by_mpfr = found.iter().find(|own| own.yardstick == Yardstick::Exact).unwrap();
+            let accuracies = accuracy(&schedule, &factors, &d).unwrap();
+            let by_mpfr = accuracies.iter().find(|accuracy| accuracy.yardstick == Yardstick::Exact).unwrap();
             assert_eq!(by_mpfr.elements, 33, "{name}");
             assert!(by_mpfr.absolute.maximum().unwrap() < 1e-2, "{name}: {by_mpfr:?}");
             let errors = exact(&i, &factors).unwrap();

@@ -47,8 +47,9 @@ crate::rows! {
 
 /// Adds the errors of each line on each device that has its instruction, for the same operands.
 pub(super) fn run(figure: &ProductFigure, run: &mut ExperimentRun) -> Result<()> {
-    let own = run.devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
-    let lacking = run.devices.iter().zip(&own).filter(|(_, lines)| lines.is_empty());
+    let lines_by_device =
+        run.devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
+    let lacking = run.devices.iter().zip(&lines_by_device).filter(|(_, lines)| lines.is_empty());
     let missing: Vec<UntestableRow> = lacking
         .map(|(device, _)| {
             let name = device.identity().name.to_string();
@@ -59,7 +60,7 @@ pub(super) fn run(figure: &ProductFigure, run: &mut ExperimentRun) -> Result<()>
         return Err(lacks_all(run.devices, "the instructions of the experiment's products"));
     }
     let mut rows = Vec::new();
-    let outcome = measure(figure, own, run, &mut rows);
+    let outcome = measure(figure, lines_by_device, run, &mut rows);
     run.report.answer = run.report.answer.take().or_else(|| answer(&rows));
     run.report.notes.push(format!(
         "Sampled: products of {} x {} elements for each k, once drawn. The standard error comes from the {} columns.",
@@ -84,26 +85,22 @@ fn lines(figure: &ProductFigure, device: &mut dyn Device) -> Result<Vec<ProductL
 
 fn measure(
     figure: &ProductFigure,
-    own: Vec<Vec<ProductLine>>,
+    lines_by_device: Vec<Vec<ProductLine>>,
     run: &mut ExperimentRun,
     rows: &mut Vec<ProductErrorRow>,
 ) -> Result<()> {
     let ExperimentRun { devices, options, progress, known, .. } = run;
-    let lines: usize = own.iter().map(Vec::len).sum();
+    let lines: usize = lines_by_device.iter().map(Vec::len).sum();
     let (mut done, total) = (0, (lines * figure.k.iter().sum::<usize>()) as u64);
-    for (device, lines) in devices.iter_mut().zip(own) {
+    for (device, lines) in devices.iter_mut().zip(lines_by_device) {
         let name = device.identity().name.to_string();
         for line in lines {
             for &k in &figure.k {
                 let what = format!("products by {} on {name}, k = {k}", line.instruction);
                 progress(Stage { what: &what, done, total });
                 done += k as u64;
-                let found = errors(figure, &line, k, options.seed, device.as_mut(), known)?;
-                rows.push(ProductErrorRow {
-                    device: name.clone(),
-                    instruction: line.instruction.name.clone(),
-                    ..found
-                });
+                let row = errors(figure, &line, k, options.seed, device.as_mut(), known)?;
+                rows.push(ProductErrorRow { device: name.clone(), instruction: line.instruction.name.clone(), ..row });
             }
         }
     }
@@ -123,7 +120,7 @@ fn errors(
     let drawn = OperandKey::new(i, figure, k, seed);
     let key = arithmetic_of_element(device, i).map(|program| (program, line.promote, drawn));
     let KnownResults { products, operands: known, .. } = known;
-    let (found, outcome) = products.once(key, |found| {
+    let (result, outcome) = products.once(key, |result| {
         if known.get(&drawn).is_none() {
             let factors = operands::drawn(i, figure, k, seed)?;
             let exact = operands::exact(i, &factors)?;
@@ -131,10 +128,10 @@ fn errors(
         }
         let (factors, exact) = known.get(&drawn).expect("just drawn");
         let d = operands::product(device, i, line.promote, factors)?;
-        *found = row(line, k, &d, exact);
+        *result = row(line, k, &d, exact);
         Ok(())
     });
-    outcome.map(|()| found)
+    outcome.map(|()| result)
 }
 
 /// The errors of a product against the exact one.
@@ -142,14 +139,14 @@ fn row(line: &ProductLine, k: usize, d: &Matrix, exact: &[[f64; 2]]) -> ProductE
     let (mut absolute, mut relative) = (Summary::default(), Summary::default());
     let (mut magnitude, mut columns) = (0.0, vec![[0.0; 2]; d.columns]);
     for (at, [high, low]) in exact.iter().enumerate() {
-        let own = d.value(at / d.columns, at % d.columns);
-        let error = ((own - high) - low).abs();
+        let value = d.value(at / d.columns, at % d.columns);
+        let error = ((value - high) - low).abs();
         absolute.add(error.is_finite().then_some(error));
         relative.add((error.is_finite() && *high != 0.0).then_some((error / high).abs()));
-        magnitude += own.abs() / exact.len() as f64;
+        magnitude += value.abs() / exact.len() as f64;
         let [errors, magnitudes] = &mut columns[at % d.columns];
         *errors += error;
-        *magnitudes += own.abs();
+        *magnitudes += value.abs();
     }
     ProductErrorRow {
         device: String::new(),
@@ -223,9 +220,9 @@ mod tests {
         let draws: Vec<ProductErrorRow> =
             (0..200).map(|seed| errors(&figure, &line, 64, seed, &mut device, &mut known).unwrap()).collect();
         let mut means = Summary::default();
-        draws.iter().for_each(|own| means.add(own.error));
+        draws.iter().for_each(|draw| means.add(draw.error));
         let spread = means.standard_error().unwrap() * 200f64.sqrt();
-        let said = draws.iter().filter_map(|own| own.standard_error).sum::<f64>() / 200.0;
+        let said = draws.iter().filter_map(|draw| draw.standard_error).sum::<f64>() / 200.0;
         assert!((said / spread - 1.0).abs() < 0.2, "{said:e}, {spread:e}");
         // By hand: ratio 3/4, residuals 1/4 and -1/4; the root of twice the sum of their squares is 1/2.
         assert_eq!(ratio_error(&[[1.0, 1.0], [2.0, 3.0]]), Some(0.125));

@@ -46,9 +46,9 @@ impl ExperimentScore {
         &mut self,
         (device, counts): (&str, bool),
         finding: &ExperimentFinding,
-        found: Option<FindingResult>,
+        result: Option<FindingResult>,
     ) -> Option<FindingRow> {
-        let FindingResult { holds, measured } = found?;
+        let FindingResult { holds, measured } = result?;
         let (claim, device) = (finding.claim.clone(), device.into());
         let accepted = finding.accepted.clone().filter(|_| !holds);
         let row = FindingRow { claim, device, measured, holds, counts: Some(counts), accepted };
@@ -60,7 +60,7 @@ impl ExperimentScore {
     pub(super) fn counts(&self) -> OutcomeCounts {
         let mut counts = OutcomeCounts::default();
         for figure in &self.figures {
-            *match (figure.judgement.map(|own| own.verdict), figure.row.decides) {
+            *match (figure.judgement.map(|judgement| judgement.verdict), figure.row.decides) {
                 (Some(CellVerdict::Printed | CellVerdict::Sampling), _) => &mut counts.reproduced,
                 (Some(CellVerdict::Differs), true) => &mut counts.differing,
                 (Some(CellVerdict::Differs), false) => &mut counts.forgiven,
@@ -142,11 +142,11 @@ mod tests {
             check: super::super::finding::Condition::Worse {},
             accepted: accepted.map(Into::into),
         };
-        let found = |holds| Some(FindingResult { holds, measured: String::new() });
-        score.finding(("model:hopper", true), &finding(None), found(true));
-        score.finding(("model:hopper", true), &finding(Some("known")), found(false));
+        let result = |holds| Some(FindingResult { holds, measured: String::new() });
+        score.finding(("model:hopper", true), &finding(None), result(true));
+        score.finding(("model:hopper", true), &finding(Some("known")), result(false));
         assert!(score.holds());
-        score.finding(("model:hopper", true), &finding(None), found(false));
+        score.finding(("model:hopper", true), &finding(None), result(false));
         assert!(!score.holds());
         let expected = "1 of 3 published figures are reproduced on model:hopper; 1 are not, which is accepted or expected there; 1 could \
                         not be tested. 1 of 3 findings hold; 1 do not; 1 do not, which is accepted or expected there.";

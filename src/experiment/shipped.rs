@@ -42,14 +42,14 @@ pub fn shipped() -> impl Iterator<Item = &'static str> {
 pub fn list(report: &mut Report) -> Result<()> {
     let mut rows = Vec::new();
     for name in shipped() {
-        let own = Experiment::find(name)?;
+        let experiment = Experiment::find(name)?;
         rows.push(ShippedExperimentRow {
-            samples: own.samples(),
-            experiment: own.name,
-            title: own.title,
-            source: own.source,
-            published_on: own.published_on,
-            devices: own.devices,
+            samples: experiment.samples(),
+            experiment: experiment.name,
+            title: experiment.title,
+            source: experiment.source,
+            published_on: experiment.published_on,
+            devices: experiment.devices,
         });
     }
     report.answer = Some(format!("{} published experiments: tcnum experiment NAME repeats one.", rows.len()));
@@ -63,7 +63,7 @@ impl Experiment {
     /// # Errors
     /// A request error: no such experiment, a file that cannot be read, or one that is no experiment.
     pub fn find(name: &str) -> Result<Experiment> {
-        if let Some((name, text)) = SHIPPED.iter().find(|(own, _)| *own == name.to_ascii_lowercase()) {
+        if let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name.to_ascii_lowercase()) {
             return Experiment::parse(text, &format!("experiments/{name}.toml"));
         }
         let path = Path::new(name);

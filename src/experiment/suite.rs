@@ -150,31 +150,32 @@ impl Suite<'_> {
                     break;
                 }
             };
-            let mut own = Report { verdict: report.verdict, ..Report::new("experiment", "") };
+            let mut experiment_report = Report { verdict: report.verdict, ..Report::new("experiment", "") };
             let named = |stage: Stage, progress: &mut dyn FnMut(Stage)| {
                 progress(Stage { what: &format!("{}: {}", experiment.name, stage.what), ..stage });
             };
-            let (score, outcome) = scored(experiment, &mut devices, self.options, &mut known, &mut own, &mut |stage| {
-                named(stage, progress)
-            });
+            let (score, outcome) =
+                scored(experiment, &mut devices, self.options, &mut known, &mut experiment_report, &mut |stage| {
+                    named(stage, progress)
+                });
             rows.add(experiment, score, devices.len(), outcome.is_ok());
             pool.extend(names.into_iter().zip(devices));
-            report.holds &= own.holds;
+            report.holds &= experiment_report.holds;
             match outcome {
                 Err(error) if error.is_unavailable() => {
                     report.notes.push(format!("{}: {error}.", experiment.name));
                     continue;
                 }
                 Err(error) => {
-                    own.verdict = Verdict::Unfinished;
+                    experiment_report.verdict = Verdict::Unfinished;
                     if let Error::Interrupted { by } = &error {
-                        own.interrupted = Some(*by);
+                        experiment_report.interrupted = Some(*by);
                     }
-                    own.notes.insert(0, format!("The result covers the work done before this: {error}"));
-                    ended = (self.done)(experiment, &mut own).and(Err(error));
+                    experiment_report.notes.insert(0, format!("The result covers the work done before this: {error}"));
+                    ended = (self.done)(experiment, &mut experiment_report).and(Err(error));
                     break;
                 }
-                Ok(()) => ended = (self.done)(experiment, &mut own),
+                Ok(()) => ended = (self.done)(experiment, &mut experiment_report),
             }
             if ended.is_err() {
                 break;
@@ -197,7 +198,7 @@ fn taken(
     names: &[DeviceName],
     open: &dyn Fn(&DeviceName) -> Result<Box<dyn Device>>,
 ) -> Result<Vec<Box<dyn Device>>> {
-    let one = |name: &DeviceName| match pool.iter().position(|(own, _)| own == name) {
+    let one = |name: &DeviceName| match pool.iter().position(|(pooled, _)| pooled == name) {
         Some(at) => Ok(pool.remove(at).1),
         None => open(name),
     };
@@ -265,8 +266,9 @@ impl SuiteRows {
 
     fn answer(&self, devices: &[impl Display]) -> Option<String> {
         // Most figures that devices cannot test need a clock; a table counts them.
-        let own = OutcomeCounts { untestable: 0, ..self.score.counts() }.sentences(&sentence::devices(devices))?;
-        Some(format!("{} experiments: {own}", self.experiments.len()))
+        let sentences =
+            OutcomeCounts { untestable: 0, ..self.score.counts() }.sentences(&sentence::devices(devices))?;
+        Some(format!("{} experiments: {sentences}", self.experiments.len()))
     }
 
     fn tables(self) -> impl Iterator<Item = Table> {

@@ -160,7 +160,7 @@ const KINDS: &[CheckedTable] = &[
 fn unreproduced(row: &RowView) -> Option<String> {
     let verdict = row.text("verdict");
     let expected = ["not reproduced: accepted", "not reproduced: another generation"];
-    let differs = verdict.starts_with("not reproduced") && !expected.iter().any(|own| verdict.starts_with(own));
+    let differs = verdict.starts_with("not reproduced") && !expected.iter().any(|prefix| verdict.starts_with(prefix));
     differs.then(|| "the published figure is not reproduced".into())
 }
 
@@ -214,13 +214,13 @@ fn detail(kind: &CheckedTable, row: &RowView, report: &Report) -> String {
     let mut lines = row.lines();
     let more = kind.details.and_then(|(key, by)| Some((report.tables.iter().find(|table| table.key == key)?, by)));
     if let Some((table, by)) = more {
-        let own: Vec<RowView> = Rows(table).iter().filter(|other| other.shown(by) == row.shown(by)).collect();
-        for other in own.iter().take(MOST_DETAILS) {
+        let details: Vec<RowView> = Rows(table).iter().filter(|other| other.shown(by) == row.shown(by)).collect();
+        for other in details.iter().take(MOST_DETAILS) {
             lines.push(String::new());
             lines.extend(other.lines());
         }
-        if own.len() > MOST_DETAILS {
-            lines.push(format!("\nand {} more", own.len() - MOST_DETAILS));
+        if details.len() > MOST_DETAILS {
+            lines.push(format!("\nand {} more", details.len() - MOST_DETAILS));
         }
     }
     lines.join("\n")
@@ -236,8 +236,9 @@ mod tests {
         let declared = tables::declared();
         for kind in KINDS {
             let has = |table: &str, column: &str| {
-                let table = declared.iter().find(|own| own.key == table).unwrap_or_else(|| panic!("{table}"));
-                table.columns.iter().any(|own| own.key == column)
+                let table =
+                    declared.iter().find(|candidate| candidate.key == table).unwrap_or_else(|| panic!("{table}"));
+                table.columns.iter().any(|candidate| candidate.key == column)
             };
             assert!(kind.name.iter().all(|column| has(kind.table, column)), "{}", kind.table);
             if let Some((table, by)) = kind.details {

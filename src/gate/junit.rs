@@ -23,9 +23,9 @@ pub fn junit(report: &Report, failure: Option<&Error>) -> String {
     text.push_str("    <properties>\n");
     let device = report.device.as_ref().map(|device| ("device", device.description.clone()));
     let seed = report.seed.map(|seed| ("seed", seed.to_string()));
-    let own =
+    let program =
         [("version", crate::VERSION.into()), ("commit", crate::COMMIT.into()), ("command", report.invocation.clone())];
-    for (key, value) in own.into_iter().chain(device).chain(seed) {
+    for (key, value) in program.into_iter().chain(device).chain(seed) {
         let _ = writeln!(text, "      <property name=\"{key}\" value=\"{}\"/>", escaped(&value));
     }
     text.push_str("    </properties>\n");

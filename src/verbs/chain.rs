@@ -138,12 +138,12 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
         false => arguments.devices.iter().map(|text| select::with_instruction(text)).collect::<Result<Vec<_>>>()?,
     };
     let selected = !selection.is_empty();
-    if selected && given.iter().all(|(_, own)| own.is_some()) {
+    if selected && given.iter().all(|(_, instruction)| instruction.is_some()) {
         return Err(Error::request("each --device names its instruction; omit --instr, --fmt and --all"));
     }
     let mut runners = Vec::new();
-    for (name, own) in given {
-        let mut instructions = match own {
+    for (name, instruction) in given {
+        let mut instructions = match instruction {
             Some(instruction) => chainable(vec![instruction])?,
             None => chosen(selection, &name)?,
         };
@@ -164,7 +164,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
                 Err(error) => return Err(error),
             }
         }
-        let external = executions.iter().any(|own: &Execution| own.kind == ExecutionKind::External);
+        let external = executions.iter().any(|execution: &Execution| execution.kind == ExecutionKind::External);
         let request = ChainRequest {
             curves,
             length: arguments.length,

@@ -106,7 +106,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let (d, note) = arguments.d.read(named, Conversion::Keep)?;
     report.notes.extend(note);
     let output = named.unwrap_or(d.format);
-    let schedule = schedule.map(|own| Schedule { output: OutputRounding { format: output, ..own.output }, ..own });
+    let schedule =
+        schedule.map(|schedule| Schedule { output: OutputRounding { format: output, ..schedule.output }, ..schedule });
     let given = match &schedule {
         Some(schedule) => source.for_schedule(schedule, &mut report.notes)?,
         None => source.for_match(None, &arguments.d, &mut report.notes)?.0,

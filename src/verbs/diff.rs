@@ -122,19 +122,20 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
     let timeout = arguments.timeout.duration();
     let mut selection = arguments.selection.clone();
     // Everything that both have, where nothing is chosen.
-    let named = [with_instruction(sides[0])?, with_instruction(sides[1])?].iter().any(|(_, own)| own.is_some());
+    let named =
+        [with_instruction(sides[0])?, with_instruction(sides[1])?].iter().any(|(_, instruction)| instruction.is_some());
     selection.all |= !named && selection.instructions.is_empty() && selection.formats.is_empty();
     let mut pair = open(sides, &selection, timeout, &mut report.notes)?;
     let progress = Progress::new(&arguments.destination);
     let limits = SearchLimits::new(*arguments.cases, *arguments.seed);
     report.seed = Some(limits.seed);
-    let mut found = Vec::new();
-    let outcome = pair.distinguish(&limits, &mut |stage| progress.at(stage), &mut found);
-    fill(report, &pair, &found);
+    let mut distinctions = Vec::new();
+    let outcome = pair.distinguish(&limits, &mut |stage| progress.at(stage), &mut distinctions);
+    fill(report, &pair, &distinctions);
     outcome?;
     let mut pairs = Vec::new();
-    let outcome = found.iter().try_for_each(|found| {
-        let [one, other] = found.sides.each_ref().map(|side| &side.instruction);
+    let outcome = distinctions.iter().try_for_each(|distinction| {
+        let [one, other] = distinction.sides.each_ref().map(|side| &side.instruction);
         progress.step(&format!("measuring the features of {one}"));
         let [first, second] = &mut pair.devices;
         pairs.extend(diff::features([first.as_mut(), second.as_mut()], [one, other])?);

@@ -78,11 +78,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             report.seed = Some(limits.seed);
             let timeout = arguments.timeout.duration();
             let mut pair = open([x, y], &arguments.selection, timeout, &mut report.notes)?;
-            let mut found = Vec::new();
+            let mut distinctions = Vec::new();
             let outcome = pair
-                .distinguish(&limits, &mut |stage| progress.at(stage), &mut found)
-                .and_then(|()| causes(&mut pair, limits.seed, &mut |stage| progress.at(stage), &mut found));
-            fill(report, &pair, &found);
+                .distinguish(&limits, &mut |stage| progress.at(stage), &mut distinctions)
+                .and_then(|()| causes(&mut pair, limits.seed, &mut |stage| progress.at(stage), &mut distinctions));
+            fill(report, &pair, &distinctions);
             outcome
         }
         [] => {
@@ -97,7 +97,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let outcome = distinction::shipped_knowledge(&chosen, &mut |stage| progress.at(stage), &mut known);
             tables::report_knowledge(&known, report);
             let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
-            let uses = known.agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));
+            let uses = known
+                .agreements
+                .iter()
+                .flat_map(|agreement| models.iter().map(|model| (model, &agreement.instruction)));
             report.tables.extend(evidence_for(uses).filled());
             outcome
         }
@@ -106,10 +109,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 }
 
 /// Fills `report` with the comparisons of two devices, and the evidence of their models.
-pub(super) fn fill(report: &mut Report, pair: &DevicePair, found: &[InstructionDistinction]) {
-    tables::report(found, report);
+pub(super) fn fill(report: &mut Report, pair: &DevicePair, distinctions: &[InstructionDistinction]) {
+    tables::report(distinctions, report);
     let models = pair.devices.each_ref().map(|device| device.model());
-    let uses = found.iter().flat_map(|found| models.into_iter().zip(&found.sides));
+    let uses = distinctions.iter().flat_map(|distinction| models.into_iter().zip(&distinction.sides));
     let uses = uses.filter_map(|(model, side)| Some((model?, &side.instruction)));
     report.tables.extend(evidence_for(uses).filled());
 }
@@ -156,11 +159,14 @@ fn instructions(
             Err(Error::request(format!("both sides name an instruction ({one}); leave out --instr, --fmt and --all")))
         }
         (Some(one), Some(other)) => Ok(vec![[one.clone(), other.clone()]]),
-        (Some(own), None) | (None, Some(own)) if !selected => Ok(vec![[own.clone(), own.clone()]]),
+        (Some(instruction), None) | (None, Some(instruction)) if !selected => {
+            Ok(vec![[instruction.clone(), instruction.clone()]])
+        }
         (one, other) => {
             let mut chosen = selection.instructions(&[], Some(if one.is_none() { &x.0 } else { &y.0 }))?;
             if selection.all {
-                for (device, _) in devices.iter_mut().zip([one, other]).filter(|(_, own)| own.is_none()) {
+                for (device, _) in devices.iter_mut().zip([one, other]).filter(|(_, instruction)| instruction.is_none())
+                {
                     let mut failure = None;
                     let left_out = left_out(&mut chosen, |i| match device.has(i) {
                         Ok(()) => true,
@@ -180,7 +186,9 @@ fn instructions(
             if chosen.is_empty() {
                 return Err(Error::unavailable(format!("{} and {} share none of the chosen instructions", x.0, y.0)));
             }
-            let pair = |own: Instruction| [one.clone().unwrap_or_else(|| own.clone()), other.clone().unwrap_or(own)];
+            let pair = |instruction: Instruction| {
+                [one.clone().unwrap_or_else(|| instruction.clone()), other.clone().unwrap_or(instruction)]
+            };
             Ok(chosen.into_iter().map(pair).collect())
         }
     }

@@ -90,18 +90,19 @@ pub(super) struct Arguments {
 fn accuracy(text: &str) -> std::result::Result<f64, String> {
     let accuracy: Option<f64> = text.parse().ok();
     accuracy
-        .filter(|own| *own > 0.0 && *own < 1.0)
+        .filter(|accuracy| *accuracy > 0.0 && *accuracy < 1.0)
         .ok_or_else(|| "expected a number between 0 and 1, such as 1e-15".into())
 }
 
 /// The schemes that are asked for, or those that fit the operands or the question.
 fn schemes(arguments: &Arguments, given: Option<&ProductOperands>) -> Result<Vec<Scheme>> {
-    let wide = |own: &ProductOperands| [&own.a, &own.b].iter().any(|own| own.beyond_single().is_some());
-    let more = given.filter(|own| own.is_scaled() || own.batch > 1);
+    let wide =
+        |operands: &ProductOperands| [&operands.a, &operands.b].iter().any(|matrix| matrix.beyond_single().is_some());
+    let more = given.filter(|operands| operands.is_scaled() || operands.batch > 1);
     if arguments.schemes.is_empty() && (arguments.choose.is_some() || given.is_some_and(wide) || more.is_some()) {
         let mut schemes = Scheme::emulating(Emulated::Double)?;
-        if let Some(own) = more.filter(|_| arguments.choose.is_none()) {
-            schemes.retain(|scheme| scheme.fit_operands(own).is_ok());
+        if let Some(operands) = more.filter(|_| arguments.choose.is_none()) {
+            schemes.retain(|scheme| scheme.fit_operands(operands).is_ok());
         }
         return Ok(schemes);
     }
@@ -157,7 +158,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let schemes = schemes(arguments, given.as_ref())?;
     let mut devices = opened(arguments, &schemes, like.as_ref())?;
     // Schemes of a group that a device lacks are left out, as without names.
-    let group = |name: &String| Emulated::ALL.iter().any(|own| own.name() == name);
+    let group = |name: &String| Emulated::ALL.iter().any(|emulated| emulated.name() == name);
     let required = arguments.schemes.iter().any(|name| !group(name)) && arguments.choose.is_none();
     let units = SchemeUnit::of_each(&schemes, &mut devices, like.as_ref(), required)?;
     one_product(arguments, &schemes, &devices)?;
@@ -167,7 +168,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let executions = units.iter().flatten().flatten().flat_map(|unit| &unit.executions);
     let unasked = shapes.is_empty() && executions.into_iter().any(|kind| *kind == ExecutionKind::External);
     let shapes = match &given {
-        Some(own) => vec![own.shape()],
+        Some(operands) => vec![operands.shape()],
         None if shapes.is_empty() => vec![square(if unasked { SMALL } else { USUAL })],
         None => shapes,
     };
@@ -202,7 +203,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if devices.len() > 1 && !done.is_empty() {
         report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
     }
-    if let (Some(path), Some(product)) = (&arguments.destination.out, done.first().and_then(|own| own.product.as_ref()))
+    if let (Some(path), Some(product)) =
+        (&arguments.destination.out, done.first().and_then(|emulation| emulation.product.as_ref()))
     {
         let scheme = &request.schemes[done[0].scheme];
         let metadata = [
@@ -239,7 +241,7 @@ fn opened(arguments: &Arguments, schemes: &[Scheme], like: Option<&Instruction>)
     let mut names = distinct(arguments.devices.iter().cloned());
     if names.is_empty() {
         names.push(DeviceName::usual(|| {
-            schemes.iter().all(|own| SchemeUnit::of(own, &mut CpuDevice::open(), like).is_ok())
+            schemes.iter().all(|scheme| SchemeUnit::of(scheme, &mut CpuDevice::open(), like).is_ok())
         }));
     }
     let open = |name: &DeviceName| {

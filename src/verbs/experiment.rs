@@ -90,17 +90,17 @@ impl Arguments {
         let gpu = (cuda::count() > 0).then_some(DeviceName::Cuda(0));
         match &experiment.devices[..] {
             [] => vec![DeviceName::usual(|| false)],
-            own => gpu.into_iter().chain(own.iter().map(|name| DeviceName::asked(name))).collect(),
+            names => gpu.into_iter().chain(names.iter().map(|name| DeviceName::asked(name))).collect(),
         }
     }
 
     /// Writes the whole result of one of several experiments.
-    fn keep(&self, experiment: &Experiment, own: &mut Report) -> Result<()> {
+    fn keep(&self, experiment: &Experiment, report: &mut Report) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        own.invocation = invocation();
-        own.annotations = self.destination.annotations.clone();
-        own.annotations.push(("experiment".into(), experiment.name.clone()));
-        let text = report::render(&own.clone().reworded(spelling::options), View::Json, &ViewLayout::default());
+        report.invocation = invocation();
+        report.annotations = self.destination.annotations.clone();
+        report.annotations.push(("experiment".into(), experiment.name.clone()));
+        let text = report::render(&report.clone().reworded(spelling::options), View::Json, &ViewLayout::default());
         atomic::write(&folder.join(format!("{}.json", experiment.name)), text.as_bytes())
     }
 }
@@ -164,7 +164,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         devices: &|experiment| arguments.devices(experiment),
         open: &open,
         options,
-        done: &mut |experiment, own| arguments.keep(experiment, own),
+        done: &mut |experiment, experiment_report| arguments.keep(experiment, experiment_report),
     };
     suite.run(report, &mut |stage| progress.at(stage))
 }

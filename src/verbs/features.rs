@@ -97,12 +97,13 @@ fn compared(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     let names: Vec<DeviceName> = models.chain(arguments.device.iter().cloned()).collect();
     let open = |name| select::opened(name, arguments.timeout.duration(), *arguments.any_nan);
     let devices = names.iter().map(open).collect::<Result<Vec<_>>>()?;
-    let mut found = Generations { any_nan: *arguments.any_nan, ..Generations::default() };
-    let outcome = features::measure_generations(devices, &choice, &mut |stage| progress.at(stage), &mut found);
-    let published = features::compared(&found);
-    report.holds = found.devices.iter().flat_map(|own| &own.measured).all(|own| own.uniform.is_none());
-    report.answer = answers::answer_of_generations(&found, &published);
-    report.notes.extend(answers::notes_of_generations(&found, &published));
-    report.tables = tables::generations(&found, &published);
+    let mut generations = Generations { any_nan: *arguments.any_nan, ..Generations::default() };
+    let outcome = features::measure_generations(devices, &choice, &mut |stage| progress.at(stage), &mut generations);
+    let published = features::compared(&generations);
+    report.holds =
+        generations.devices.iter().flat_map(|device| &device.measured).all(|features| features.uniform.is_none());
+    report.answer = answers::answer_of_generations(&generations, &published);
+    report.notes.extend(answers::notes_of_generations(&generations, &published));
+    report.tables = tables::generations(&generations, &published);
     outcome
 }

@@ -64,10 +64,10 @@ enum Question {
 impl Question {
     fn verb(&self) -> &dyn Verb {
         match self {
-            Question::Compute(own) => own.as_ref(),
-            Question::Match(own) => own.as_ref(),
-            Question::Between(own) => own.as_ref(),
-            Question::Library(own) => own.as_ref(),
+            Question::Compute(arguments) => arguments.as_ref(),
+            Question::Match(arguments) => arguments.as_ref(),
+            Question::Between(arguments) => arguments.as_ref(),
+            Question::Library(arguments) => arguments.as_ref(),
         }
     }
 }
@@ -92,10 +92,10 @@ impl Verb for Arguments {
 /// Files that cannot be read or written, matrices that do not fit, a schedule that cannot be followed, a device that fails.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     match &arguments.question {
-        Question::Compute(own) => compute::run(own, report),
-        Question::Match(own) => matching::run(own, report),
-        Question::Between(own) => between::run(own, report),
-        Question::Library(own) => library::run(own, report),
+        Question::Compute(arguments) => compute::run(arguments, report),
+        Question::Match(arguments) => matching::run(arguments, report),
+        Question::Between(arguments) => between::run(arguments, report),
+        Question::Library(arguments) => library::run(arguments, report),
     }
 }
 
@@ -296,8 +296,9 @@ impl Operands {
     }
 
     pub(super) fn source(&self, additions: Option<&Additions>, drawn: Option<&Drawn>) -> OperandSource {
-        let addition = |own: fn(&Additions) -> &Option<ArrayFile>| additions.and_then(|all| own(all).clone());
-        let drawn = drawn.and_then(|own| Some(DrawnOperands { shape: own.shape?, values: own.dist, seed: *own.seed }));
+        let addition = |field: fn(&Additions) -> &Option<ArrayFile>| additions.and_then(|all| field(all).clone());
+        let drawn =
+            drawn.and_then(|drawn| Some(DrawnOperands { shape: drawn.shape?, values: drawn.dist, seed: *drawn.seed }));
         OperandSource {
             bias: addition(|all| &all.bias),
             scale_a: addition(|all| &all.scale_a),
@@ -329,8 +330,8 @@ impl ScheduleOptions {
 
     /// The format of D, if it is given.
     pub(super) fn output(&self) -> Result<Option<&'static Format>> {
-        let found = self.output_format.as_deref().map(format::find).transpose();
-        found.map_err(|error| error.within("--output-format"))
+        let format = self.output_format.as_deref().map(format::find).transpose();
+        format.map_err(|error| error.within("--output-format"))
     }
 
     /// The first given option that changes a schedule.
@@ -389,10 +390,10 @@ pub(super) fn shape(text: &str) -> std::result::Result<(usize, usize, usize), St
 fn compare(file: Option<&ArrayFile>, d: &Matrix, report: &mut Report) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
     let (other, _) = file.read(Some(d.format), Conversion::Keep).map_err(|error| error.within("--compare"))?;
-    let found = Differences::between(d, &other).map_err(|error| error.within(file.label()))?;
-    report.holds &= found.differing == 0;
-    report.answer = Some(tables::comparison_answer(&file.label(), &found));
-    report.tables.push(Table::of("Comparison", [found.row(file.label(), d.format)]));
+    let differences = Differences::between(d, &other).map_err(|error| error.within(file.label()))?;
+    report.holds &= differences.differing == 0;
+    report.answer = Some(tables::comparison_answer(&file.label(), &differences));
+    report.tables.push(Table::of("Comparison", [differences.row(file.label(), d.format)]));
     Ok(())
 }
 

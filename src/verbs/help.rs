@@ -19,19 +19,19 @@ const LINE: usize = 72;
 
 /// All verbs and their subcommands, each with its words behind `tcnum`.
 fn verbs() -> Vec<(String, Command)> {
-    fn add(words: &str, command: &Command, found: &mut Vec<(String, Command)>) {
+    fn add(words: &str, command: &Command, commands: &mut Vec<(String, Command)>) {
         for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
             let words = format!("{words} {}", inner.get_name()).trim().to_owned();
-            add(&words, inner, found);
-            found.push((words, inner.clone()));
+            add(&words, inner, commands);
+            commands.push((words, inner.clone()));
         }
     }
     let mut program = command();
     program.build();
-    let mut found = Vec::new();
-    add("", &program, &mut found);
-    assert!(found.len() > 25, "{}", found.len());
-    found
+    let mut commands = Vec::new();
+    add("", &program, &mut commands);
+    assert!(commands.len() > 25, "{}", commands.len());
+    commands
 }
 
 /// Problems of all verbs that `of` finds, as one text.

@@ -89,6 +89,6 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             outcome
         }
     };
-    report.notes.extend(first.notes().iter().chain(second.iter().flat_map(|own| own.notes())).cloned());
+    report.notes.extend(first.notes().iter().chain(second.iter().flat_map(|checkpoint| checkpoint.notes())).cloned());
     outcome
 }

@@ -63,7 +63,7 @@ fn pages() -> impl Iterator<Item = (String, Vec<u8>)> {
 
 /// A command, and those below it that help lists.
 fn listed(command: &clap::Command) -> Vec<clap::Command> {
-    let below = command.get_subcommands().filter(|own| !own.is_hide_set()).flat_map(listed);
+    let below = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()).flat_map(listed);
     std::iter::once(command.clone()).chain(below).collect()
 }
 

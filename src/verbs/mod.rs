@@ -291,9 +291,10 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 /// The commands that help lists, those below a verb with its name: `gemm compute`.
 pub fn listed() -> Vec<String> {
     fn below(command: &clap::Command, name: &str) -> Vec<String> {
-        let visible = command.get_subcommands().filter(|own| !own.is_hide_set());
-        let named = visible.map(|own| (own, format!("{name} {}", own.get_name()).trim_start().to_string()));
-        named.flat_map(|(own, name)| [vec![name.clone()], below(own, &name)].concat()).collect()
+        let visible = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+        let named = visible
+            .map(|subcommand| (subcommand, format!("{name} {}", subcommand.get_name()).trim_start().to_string()));
+        named.flat_map(|(subcommand, name)| [vec![name.clone()], below(subcommand, &name)].concat()).collect()
     }
     below(&command(), "")
 }
@@ -315,8 +316,8 @@ fn tasks(command: &clap::Command) -> String {
 
 /// Where the result of a verb goes, if it has one.
 fn destination(verb: &dyn Verb) -> Option<OutputDestination> {
-    let own = verb.destination()?;
-    Some(OutputDestination { out: own.out.clone().filter(|_| !verb.makes_file()), ..own.clone() })
+    let destination = verb.destination()?;
+    Some(OutputDestination { out: destination.out.clone().filter(|_| !verb.makes_file()), ..destination.clone() })
 }
 
 /// Writes the files of checks that a verb was asked for.
@@ -330,14 +331,14 @@ fn run(request: &Request, name: &str) -> Result<u8> {
     let verb = request.verb();
     let (report, failure) = complete(request, name)?;
     let report = report.reworded(spelling::options);
-    let whole = failure.is_none() && report.interrupted.is_none();
+    let is_complete = failure.is_none() && report.interrupted.is_none();
     // A destination that fails keeps no other destination from its part of the result.
     let checked = write_checks(verb, &report, failure.as_ref());
     let problems = [
         failure.map_or(Ok(()), Err),
         destination(verb).map_or(Ok(()), |destination| destination.write(&report)),
         checked,
-        verb.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, whole))),
+        verb.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, is_complete))),
     ];
     let problems: Vec<Error> = problems.into_iter().filter_map(Result::err).collect();
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
@@ -397,8 +398,8 @@ pub fn invocation() -> String {
             format!("'{}'", argument.replace('\'', "'\\''"))
         }
     };
-    let own = WORDS.with_borrow(Vec::clone);
-    let words = if own.is_empty() { std::env::args_os().collect() } else { own };
+    let words = WORDS.with_borrow(Vec::clone);
+    let words = if words.is_empty() { std::env::args_os().collect() } else { words };
     let arguments = words.iter().skip(1).map(|word| quote(word.to_string_lossy().into_owned()));
     std::iter::once("tcnum".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -71,10 +71,10 @@ fn code(page: &str) -> (Vec<String>, Vec<String>) {
 
 /// The words of a command line, without what a shell takes and without gaps; `None` for other text.
 fn words(line: &str) -> Option<Vec<String>> {
-    let own = line.strip_prefix("tcnum ")?;
+    let rest = line.strip_prefix("tcnum ")?;
     let ends = [" > ", " | ", " # ", " && ", "; "];
-    let own = ends.iter().fold(own, |own, end| own.split(end).next().unwrap_or(own));
-    let words = program_words(own).unwrap_or_else(|_| panic!("{line}: open quotation mark"));
+    let rest = ends.iter().fold(rest, |rest, end| rest.split(end).next().unwrap_or(rest));
+    let words = program_words(rest).unwrap_or_else(|_| panic!("{line}: open quotation mark"));
     let words = words.into_iter().filter(|word| word != "...");
     Some(std::iter::once("tcnum".to_owned()).chain(words).collect())
 }
@@ -119,8 +119,8 @@ fn problem(mut words: Vec<String>, mentioned: bool) -> Option<String> {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
         ErrorKind::DisplayHelp,
     ];
-    let begun = incomplete.contains(&error.kind()) || invalid(&error).is_some_and(|value| value.is_empty());
-    (!(mentioned && begun)).then(|| error.to_string())
+    let unfinished = incomplete.contains(&error.kind()) || invalid(&error).is_some_and(|value| value.is_empty());
+    (!(mentioned && unfinished)).then(|| error.to_string())
 }
 
 /// The first name of an instruction, a model or an experiment that the program does not know.
@@ -154,12 +154,12 @@ fn every_command_of_a_page_is_a_command_line() {
 }
 
 /// Long options of a command and of all below it.
-fn options(command: &Command, found: &mut BTreeSet<String>) {
+fn options(command: &Command, flags: &mut BTreeSet<String>) {
     for argument in command.get_arguments() {
         let names = argument.get_long_and_visible_aliases().unwrap_or_default();
-        found.extend(names.into_iter().map(|name| format!("--{name}")));
+        flags.extend(names.into_iter().map(|name| format!("--{name}")));
     }
-    command.get_subcommands().for_each(|inner| options(inner, found));
+    command.get_subcommands().for_each(|inner| options(inner, flags));
 }
 
 #[test]

@@ -73,16 +73,16 @@ enum Other {
 impl Verb for Arguments {
     fn destination(&self) -> Option<&OutputDestination> {
         match &self.other {
-            Some(Other::Scalar(own)) => own.destination(),
-            Some(Other::Bits(own)) => own.destination(),
+            Some(Other::Scalar(arguments)) => arguments.destination(),
+            Some(Other::Bits(arguments)) => arguments.destination(),
             None => Some(&self.common.destination),
         }
     }
 
     fn figures(&self) -> Result<Option<Figures<'_>>> {
         match &self.other {
-            Some(Other::Scalar(own)) => own.figures(),
-            Some(Other::Bits(own)) => own.figures(),
+            Some(Other::Scalar(arguments)) => arguments.figures(),
+            Some(Other::Bits(arguments)) => arguments.figures(),
             None => Ok(Some(self.drawings.of("errors of matrix instructions", true))),
         }
     }
@@ -94,8 +94,8 @@ impl Verb for Arguments {
 /// Unknown names, a device that cannot be opened or fails.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     match &arguments.other {
-        Some(Other::Scalar(own)) => scalar::run(own, report),
-        Some(Other::Bits(own)) => bits::run(own, report),
+        Some(Other::Scalar(arguments)) => scalar::run(arguments, report),
+        Some(Other::Bits(arguments)) => bits::run(arguments, report),
         None => matrix(arguments, report),
     }
 }
@@ -127,9 +127,9 @@ fn matrix(arguments: &Arguments, report: &mut Report) -> Result<()> {
         available: *arguments.available,
     };
     let progress = Progress::new(&arguments.common.destination);
-    let mut found = Probed::default();
-    let outcome = found.run(&plan, device.as_mut(), &model, &|stage| progress.at(stage));
-    let Probed { probes, listing, notes, .. } = found;
+    let mut probed = Probed::default();
+    let outcome = probed.run(&plan, device.as_mut(), &model, &|stage| progress.at(stage));
+    let Probed { probes, listing, notes, .. } = probed;
     let device_name = device.identity().name.clone();
     report.answer = table::answer(&probes, &device_name, &name);
     report.notes.extend(table::note(&device_name, &name));

@@ -103,9 +103,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let activations = activations.transpose()?;
     let (mut chosen, mut counts): (Vec<(usize, &StreamedArray)>, _) = (Vec::new(), ArrayCounts::default());
     for (number, (file, path)) in files.iter().zip(&arguments.files).enumerate() {
-        let own = choice.of(file, true).map_err(|error| error.within(path.display()))?;
-        chosen.extend(own.chosen.into_iter().map(|array| (number, array)));
-        counts.add(own.counts);
+        let choice_of_file = choice.of(file, true).map_err(|error| error.within(path.display()))?;
+        chosen.extend(choice_of_file.chosen.into_iter().map(|array| (number, array)));
+        counts.add(choice_of_file.counts);
     }
     let how = Quantisation {
         targets: &targets,
@@ -123,7 +123,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let total = chosen.iter().map(|(_, array)| array.len() as u64).sum();
     let bar = Bar::new(&progress, "values", total, 0, 1);
-    let mut found = FileLosses::default();
+    let mut losses = FileLosses::default();
     let mut one = |(number, array): (usize, &StreamedArray)| -> Result<()> {
         let path = arguments.files[number].display();
         if !array.complete {
@@ -131,16 +131,16 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             return Err(Error::request(format!("{cut}; the result covers the tensors before it")));
         }
         progress.note(&format!("{path}: {}", array.name));
-        found.add(&how, &files[number], array).map_err(|error| error.within(path))?;
-        bar.show(found.counted.1, 0);
+        losses.add(&how, &files[number], array).map_err(|error| error.within(path))?;
+        bar.show(losses.counted.1, 0);
         Ok(())
     };
     let outcome = chosen.into_iter().try_for_each(&mut one);
     drop(progress);
     report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(*arguments.seed);
     report.notes.extend(convolutions);
-    if found.counted.0 > 0 {
-        let (answer, tables) = found.results(&how);
+    if losses.counted.0 > 0 {
+        let (answer, tables) = losses.results(&how);
         let sentences: Vec<String> = answer.into_iter().chain(counts.sentence("quantised")).collect();
         (report.answer, report.tables) = ((!sentences.is_empty()).then(|| sentences.join(" ")), tables);
     }

@@ -56,7 +56,7 @@ impl Verb for Arguments {
 ///
 /// # Errors
 /// No result can be read; a device failed; the document cannot be written, or has another ending; an interruption before there is a result.
-pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let form = match arguments.paper {
         true => Form::paper(&arguments.out)?,
         false => Form::of(&arguments.out, is_folder(&arguments.out))?,
@@ -115,8 +115,8 @@ pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
     if let Some(out) = out {
         form.write(&document, &out)?;
     }
-    own.holds = !lacks;
-    own.interrupted = interrupted.map(|(by, _)| by);
+    report.holds = !lacks;
+    report.interrupted = interrupted.map(|(by, _)| by);
     match failed {
         Some(failed) if interrupted.is_none() => {
             Err(Error::device(format!("{failed}; the document lacks their results")))

@@ -216,7 +216,7 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
     });
     let comparing: f64 = campaign.parts.iter().map(|part| part.state.seconds).sum();
     progress.note(&format!("comparing: {comparing:.1} seconds"));
-    device.preparation().iter().for_each(|own| progress.note(&own.times()));
+    device.preparation().iter().for_each(|preparation| progress.note(&preparation.times()));
     tables::campaign(report, &campaign, device.as_ref())?;
     if outcome.is_ok() && campaign.parts.iter().all(|part| part.state.compared() == 0) {
         match campaign.is_empty_shard() {

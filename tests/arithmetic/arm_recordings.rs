@@ -47,9 +47,9 @@ fn every_recording_says_where_it_comes_from() {
 fn every_instruction_of_the_targets_of_arm_is_recorded() {
     for (folder, target) in FOLDERS {
         let recorded: Vec<String> = recordings(folder).into_iter().map(|(_, trace)| trace.instruction.name).collect();
-        let own = isa::all().iter().filter(|i| i.support_on(target).is_some());
+        let supported = isa::all().iter().filter(|i| i.support_on(target).is_some());
         let missing: Vec<&str> =
-            own.map(|i| i.name.as_str()).filter(|name| !recorded.iter().any(|r| r == name)).collect();
+            supported.map(|i| i.name.as_str()).filter(|name| !recorded.iter().any(|r| r == name)).collect();
         assert!(!recorded.is_empty() && missing.is_empty(), "{folder}: not recorded: {missing:?}");
     }
     // The other target has nothing that these lack.

@@ -25,8 +25,8 @@ fn told(sides: [(&str, &str); 2]) -> Distinction {
 }
 
 /// The keys of the reasons that inputs show, in their order.
-fn shown(found: &Distinction) -> Vec<Vec<&str>> {
-    let reasons = found.reasons.iter().filter(|reason| reason.witness.is_some());
+fn shown(distinction: &Distinction) -> Vec<Vec<&str>> {
+    let reasons = distinction.reasons.iter().filter(|reason| reason.witness.is_some());
     reasons.map(|reason| reason.keys.iter().map(|(key, _)| &key[..]).collect()).collect()
 }
 
@@ -52,12 +52,12 @@ const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 
 #[test]
 fn each_key_that_two_rules_differ_in_has_an_input_of_its_own() {
-    let found = told([("ampere", BF16), ("hopper", BF16)]);
-    assert_eq!(found.verdict, DistinctionVerdict::Differ);
-    let keys: BTreeSet<Vec<&str>> = shown(&found).into_iter().collect();
+    let distinction = told([("ampere", BF16), ("hopper", BF16)]);
+    assert_eq!(distinction.verdict, DistinctionVerdict::Differ);
+    let keys: BTreeSet<Vec<&str>> = shown(&distinction).into_iter().collect();
     assert_eq!(keys, BTreeSet::from([vec!["alignment.bits"], vec!["alignment.floor"], vec!["group"]]));
-    assert_eq!(found.reasons.len(), 3);
-    let width = found.reasons.iter().find(|reason| reason.keys[0].0 == "alignment.bits").unwrap();
+    assert_eq!(distinction.reasons.len(), 3);
+    let width = distinction.reasons.iter().find(|reason| reason.keys[0].0 == "alignment.bits").unwrap();
     assert_eq!(
         width.sentence(["ampere", "hopper"]),
         "Fraction bits kept by the alignment: 24 in ampere, 25 in hopper."
@@ -70,25 +70,25 @@ fn on_every_input_that_is_shown_the_two_differ_and_without_any_of_its_terms_the_
         ([("ampere", BF16), ("hopper", BF16)], 2),
         ([("volta", "mma.m8n8k4.f32.f16.f16.f32.row.row"), ("hopper", "mma.m8n8k4.f32.f16.f16.f32.row.row")], 3),
     ] {
-        let found = told(sides);
+        let distinction = told(sides);
         let [x, y] = sides.map(|(model, name)| evaluator(model, name));
-        assert!(!found.reasons.is_empty());
-        for witness in found.reasons.iter().filter_map(|reason| reason.witness.as_ref()) {
+        assert!(!distinction.reasons.is_empty());
+        for witness in distinction.reasons.iter().filter_map(|reason| reason.witness.as_ref()) {
             assert_eq!([x.dot(&witness.case), y.dot(&witness.case)], witness.d, "{witness:?}");
             assert_ne!(witness.d[0], witness.d[1]);
             assert!(without_one(&witness.case).len() <= terms, "{witness:?}");
         }
         // Of a reason that alone makes the difference, no smaller input does.
         let same = |case: &Case| x.dot(case) == y.dot(case);
-        let simplest = found.reasons[0].witness.as_ref().unwrap();
+        let simplest = distinction.reasons[0].witness.as_ref().unwrap();
         assert!(without_one(&simplest.case).iter().all(same), "{simplest:?}");
     }
 }
 
 #[test]
 fn a_reason_alone_is_one_that_either_rule_with_the_value_of_the_other_confirms() {
-    let found = told([("ampere", BF16), ("hopper", BF16)]);
-    let group = found.reasons.iter().find(|reason| reason.keys[0].0 == "group").unwrap();
+    let distinction = told([("ampere", BF16), ("hopper", BF16)]);
+    let group = distinction.reasons.iter().find(|reason| reason.keys[0].0 == "group").unwrap();
     let witness = group.witness.as_ref().unwrap();
     assert!(witness.alone);
     let changed = |model: &str, from: &str, to: &str| {
@@ -119,14 +119,14 @@ fn a_chain_and_two_chains_of_amx_differ_by_two_products_and_c() {
     let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
     std::fs::write(file.path(), text).unwrap();
     let name = "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32";
-    let found = told([("x86", name), (file.path().to_str().unwrap(), name)]);
-    assert_eq!(found.verdict, DistinctionVerdict::Differ);
+    let distinction = told([("x86", name), (file.path().to_str().unwrap(), name)]);
+    assert_eq!(distinction.verdict, DistinctionVerdict::Differ);
     // The shape of the sum is one reason; what it does to numbers, to the signs of zeros and to NaN is shown once each.
-    let kinds: Vec<Option<DifferenceKind>> = found.reasons.iter().map(|reason| reason.kind).collect();
+    let kinds: Vec<Option<DifferenceKind>> = distinction.reasons.iter().map(|reason| reason.kind).collect();
     assert_eq!(kinds.len(), kinds.iter().map(|kind| kind.unwrap().name()).collect::<BTreeSet<_>>().len());
-    let witness = found.reasons[0].witness.as_ref().unwrap();
+    let witness = distinction.reasons[0].witness.as_ref().unwrap();
     assert_eq!(
-        (found.reasons[0].kind, without_one(&witness.case).len()),
+        (distinction.reasons[0].kind, without_one(&witness.case).len()),
         (Some(DifferenceKind::Finite), 3),
         "{witness:?}"
     );
@@ -136,14 +136,14 @@ fn a_chain_and_two_chains_of_amx_differ_by_two_products_and_c() {
 
 #[test]
 fn two_instructions_of_the_same_formats_are_told_apart_and_the_rest_of_the_longer_one_is_zero() {
-    let found =
+    let distinction =
         told([("hopper", "wgmma.m64n8k32.f32.e4m3.e4m3"), ("blackwell", "tcgen05.m128n16k32.f32.e4m3.e4m3.f32")]);
-    let keys: BTreeSet<Vec<&str>> = shown(&found).into_iter().collect();
+    let keys: BTreeSet<Vec<&str>> = shown(&distinction).into_iter().collect();
     assert_eq!(keys, BTreeSet::from([vec!["alignment.bits"], vec!["result.format"]]));
     // One step of 16 products, 8 of which are zero, is one of 8.
-    let found = told([("hopper", "mma.m16n8k8.f32.bf16.bf16.f32"), ("hopper", BF16)]);
-    assert_eq!((found.shared.k, found.reasons.len()), (8, 0));
-    assert!(matches!(found.verdict, DistinctionVerdict::Same(_)), "{found:?}");
+    let distinction = told([("hopper", "mma.m16n8k8.f32.bf16.bf16.f32"), ("hopper", BF16)]);
+    assert_eq!((distinction.shared.k, distinction.reasons.len()), (8, 0));
+    assert!(matches!(distinction.verdict, DistinctionVerdict::Same(_)), "{distinction:?}");
     // With other operands there is nothing to compare.
     let mut devices = ["hopper", "hopper"].map(|name| ModelDevice::open(name).unwrap());
     let instructions = [BF16, "mma.m16n8k16.f32.f16.f16.f32"].map(|name| isa::find(name).unwrap());
@@ -167,15 +167,19 @@ fn what_is_the_same_is_proved() {
         ("ampere", "hopper", "mma.m16n8k16.s32.s8.s8.s32"),
         ("blackwell", "blackwell", "tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16"),
     ] {
-        let found = told([(x, name), (y, name)]);
-        assert!(matches!(found.verdict, DistinctionVerdict::Same(_)) && found.tried == 0, "{x} {y} {name}: {found:?}");
+        let distinction = told([(x, name), (y, name)]);
+        assert!(
+            matches!(distinction.verdict, DistinctionVerdict::Same(_)) && distinction.tried == 0,
+            "{x} {y} {name}: {distinction:?}"
+        );
     }
 }
 
 #[test]
 fn integers_that_wrap_and_integers_that_saturate_are_told_apart() {
-    let found = told([("hopper", "mma.m16n8k16.s32.s8.s8.s32"), ("hopper", "mma.m16n8k16.s32.s8.s8.s32.satfinite")]);
-    assert_eq!(shown(&found), [["wrap"]]);
+    let distinction =
+        told([("hopper", "mma.m16n8k16.s32.s8.s8.s32"), ("hopper", "mma.m16n8k16.s32.s8.s8.s32.satfinite")]);
+    assert_eq!(shown(&distinction), [["wrap"]]);
 }
 
 #[test]
@@ -203,8 +207,8 @@ fn a_kit_tells_all_known_arithmetics_of_the_operands_apart_and_has_no_input_too_
             let left: BTreeSet<Vec<u64>> = kit.known.iter().map(|known| less(&known.answers)).collect();
             assert!(left.len() < kit.known.len(), "{name}: the input {gone} is one too many");
         }
-        let own = evaluator("hopper", name);
-        let answers: Vec<u64> = kit.cases.iter().map(|case| own.dot(case)).collect();
+        let hopper = evaluator("hopper", name);
+        let answers: Vec<u64> = kit.cases.iter().map(|case| hopper.dot(case)).collect();
         let found = kit.matching(&answers).unwrap();
         assert!(found.candidates.iter().any(|known| known.origins.iter().any(|origin| origin.model == "hopper")));
     }
@@ -213,10 +217,10 @@ fn a_kit_tells_all_known_arithmetics_of_the_operands_apart_and_has_no_input_too_
 #[test]
 fn generations_that_compute_an_instruction_alike_stand_together() {
     let of = |name: &str| generations(&isa::find(name).unwrap()).unwrap();
-    let found = of(BF16);
-    let alike: Vec<&[&str]> = found.alike.iter().map(Vec::as_slice).collect();
+    let groups = of(BF16);
+    let alike: Vec<&[&str]> = groups.alike.iter().map(Vec::as_slice).collect();
     assert_eq!(alike, [&["ampere", "ada"][..], &["hopper", "blackwell", "rubin", "blackwell-rtx"]]);
-    assert!(found.proved);
+    assert!(groups.proved);
     let instruction: Instruction = isa::find("wgmma.m64n8k32.f32.e4m3.e4m3").unwrap();
     assert_eq!(generations(&instruction).unwrap().alike, [["hopper"]]);
 }
@@ -255,9 +259,9 @@ fn what_tells_two_apart_before_a_device_fails_is_kept() {
     let broke = Error::device("it broke");
     assert_eq!(told(0).unwrap_err(), broke);
     // After the first batch of corners, later, and in the reductions.
-    for found in [512, 600, 1200].map(|tiles| told(tiles).unwrap()) {
-        assert_eq!((&found.verdict, &found.stopped), (&DistinctionVerdict::Differ, &Some(broke.clone())));
-        let witness = found.reasons.iter().find_map(|reason| reason.witness.as_ref()).unwrap();
+    for distinction in [512, 600, 1200].map(|tiles| told(tiles).unwrap()) {
+        assert_eq!((&distinction.verdict, &distinction.stopped), (&DistinctionVerdict::Differ, &Some(broke.clone())));
+        let witness = distinction.reasons.iter().find_map(|reason| reason.witness.as_ref()).unwrap();
         let d = ["ampere", "hopper"].map(|model| evaluator(model, BF16).dot(&witness.case));
         assert_eq!((witness.d, d[0] != d[1]), (d, true));
     }

@@ -71,14 +71,14 @@ fn says(name: &str, device: &str, tested: &[Tested]) {
 
 /// What the rule at `index` should say that the recordings of `device` (or in that folder) decide and leave open, if it does not.
 fn missing(model: &Model, index: usize, device: &str, tested: &Tested) -> Option<String> {
-    let recorded = |own: &&Evidence| match &own.source {
+    let recorded = |evidence: &&Evidence| match &evidence.source {
         EvidenceSource::Recorded { device: Some(of), .. } => of == device,
         EvidenceSource::Recorded { files: Some(folder), .. } => folder == device,
         _ => false,
     };
-    let own = model.rules[index].evidence.iter().find(recorded);
+    let evidence = model.rules[index].evidence.iter().find(recorded);
     let (keys, leaves) = decided(&summaries(tested));
-    let says = own.is_some_and(|own| (&own.keys, &own.leaves) == (&keys, &leaves));
+    let says = evidence.is_some_and(|evidence| (&evidence.keys, &evidence.leaves) == (&keys, &leaves));
     (!says).then(|| format!("rule {}: keys = {keys:?}, leaves = {leaves:?}", index + 1))
 }
 
@@ -241,13 +241,15 @@ fn every_key_of_the_language_has_near_values() {
 fn every_source_of_a_shipped_rule_can_be_looked_up() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
     for model in shipped().map(|name| Model::load(name).unwrap()) {
-        for (rule, own) in model.rules.iter().flat_map(|rule| rule.evidence.iter().map(move |own| (rule, own))) {
-            let what = format!("{}, {}: {own}", model.name, rule.instructions[0]);
-            if let EvidenceSource::Measured { date, cases, files, .. } = &own.source {
+        for (rule, evidence) in
+            model.rules.iter().flat_map(|rule| rule.evidence.iter().map(move |evidence| (rule, evidence)))
+        {
+            let what = format!("{}, {}: {evidence}", model.name, rule.instructions[0]);
+            if let EvidenceSource::Measured { date, cases, files, .. } = &evidence.source {
                 assert!(date.is_some() && cases.is_some() && files.is_some(), "{what}");
             }
-            let files = own.source.files();
-            assert!(files.is_some() || !matches!(own.source, EvidenceSource::Recorded { .. }), "{what}");
+            let files = evidence.source.files();
+            assert!(files.is_some() || !matches!(evidence.source, EvidenceSource::Recorded { .. }), "{what}");
             assert!(files.is_none_or(|files| repository.join(files).exists()), "{what}");
         }
     }

@@ -59,8 +59,8 @@ struct Single {
 /// The keys that no rule with one or two changed keys leaves open, by trying every one of them on every output.
 fn enumerated(model: &Model, i: &Instruction, cases: u64) -> BTreeSet<String> {
     let tiles = stream::tiles(i, 1, 0, cases.div_ceil((i.m * i.n) as u64) as usize);
-    let own = model.evaluator(i).unwrap();
-    let expected = own.execute(&tiles);
+    let unchanged = model.evaluator(i).unwrap();
+    let expected = unchanged.execute(&tiles);
     let agrees = |evaluator: &Evaluator| evaluator.execute(&tiles) == expected;
     let rule = Changed::of(model, i).unwrap();
     let observable = |change: Change| {
@@ -87,7 +87,8 @@ fn enumerated(model: &Model, i: &Instruction, cases: u64) -> BTreeSet<String> {
             one.change.apply(&mut changed.rule);
             let Some(both) = changed.model(Some(&other.change)) else { continue };
             let Ok(both) = both.evaluator(i) else { continue };
-            let known = || singles.iter().filter(|single| single.agrees).map(|single| &single.evaluator).chain([&own]);
+            let known =
+                || singles.iter().filter(|single| single.agrees).map(|single| &single.evaluator).chain([&unchanged]);
             if agrees(&both) && known().all(|known| !equivalent(known, &both)) {
                 open.extend(names);
             }

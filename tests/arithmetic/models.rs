@@ -21,7 +21,7 @@ fn models() -> Vec<Model> {
 
 /// The instructions that the architectures of a model have.
 fn instructions(model: &Model) -> impl Iterator<Item = &'static Instruction> {
-    let has = |support: &Support| model.architectures.iter().any(|own| own == support.architecture);
+    let has = |support: &Support| model.architectures.iter().any(|architecture| architecture == support.architecture);
     isa::all().iter().filter(move |i| i.support.iter().any(has))
 }
 
@@ -46,8 +46,8 @@ fn every_model_covers_every_instruction_of_its_architectures() {
 #[test]
 fn no_model_covers_what_its_architectures_lack() {
     for model in models() {
-        let own: Vec<&str> = instructions(&model).map(|i| i.name.as_str()).collect();
-        for i in isa::all().iter().filter(|i| !own.contains(&i.name.as_str())) {
+        let names: Vec<&str> = instructions(&model).map(|i| i.name.as_str()).collect();
+        for i in isa::all().iter().filter(|i| !names.contains(&i.name.as_str())) {
             assert!(model.rule(i).is_none(), "{} covers {i}", model.name);
             let error = model.evaluator(i).unwrap_err();
             assert_eq!(error.exit_status(), 2);
@@ -60,8 +60,8 @@ fn no_model_covers_what_its_architectures_lack() {
 #[test]
 fn every_architecture_has_one_model() {
     for target in isa::targets::all() {
-        let own = |model: &&Model| model.architectures.iter().any(|name| name == target.name);
-        let names: Vec<String> = models().iter().filter(own).map(|model| model.name.clone()).collect();
+        let has_target = |model: &&Model| model.architectures.iter().any(|name| name == target.name);
+        let names: Vec<String> = models().iter().filter(has_target).map(|model| model.name.clone()).collect();
         assert_eq!(names, [of_target(target.name).expect("a model")], "{}", target.name);
     }
 }

@@ -49,8 +49,8 @@ fn defect(evaluator: &Evaluator, found: &FoundOrder) -> Option<String> {
     let other = invented || !is_open(&found.order) && found.order != expected;
     let wrong = !found.contradictions.is_empty() || other && !is_cut(evaluator);
     wrong.then(|| {
-        let (own, known) = (order::notation(&found.order), order::notation(&expected));
-        format!("found {own}\nexpected {known}\n{:?}\n{}", found.contradictions.first(), evaluator.program())
+        let (actual, known) = (order::notation(&found.order), order::notation(&expected));
+        format!("found {actual}\nexpected {known}\n{:?}\n{}", found.contradictions.first(), evaluator.program())
     })
 }
 

@@ -33,14 +33,14 @@ proptest! {
         let other = by_rule(&arithmetic);
         // NaNs that are passed on have the rule's code in D's own format only.
         prop_assume!(other.text != arithmetic.text && !other.text.contains("nan-operands"));
-        let [standard, rule] = [&arithmetic, &other].map(|own| own.evaluator());
+        let [standard, rule] = [&arithmetic, &other].map(|arithmetic| arithmetic.evaluator());
         for case in &cases {
             prop_assert_eq!(standard.dot(case), rule.dot(case), "{:?} {:?}", other, case);
         }
         let i = arithmetic.instruction;
         if (4..=128).contains(&i.stored_k()) {
             let tiles = inputs::stream::tiles(i, seed, 0, 1);
-            let [standard, rule] = [standard, rule].map(|own| own.execute(&tiles));
+            let [standard, rule] = [standard, rule].map(|evaluator| evaluator.execute(&tiles));
             prop_assert_eq!(standard.as_bytes(), rule.as_bytes(), "{:?}", other);
         }
     }

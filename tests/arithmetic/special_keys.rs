@@ -19,9 +19,9 @@ fn fused(instruction: &str, lines: &str) -> (Instruction, Evaluator) {
         false => "result = { format = \"f32\", rounding = \"RNE\" }\n",
     };
     let text = format!("{head}instructions = [\"{instruction}\"]\nnan = \"0x7fffffff\"\n{result}{lines}");
-    let own = isa::find(instruction).unwrap();
-    let evaluator = Model::parse(&text, "own.toml").unwrap().evaluator(&own).unwrap();
-    (own, evaluator)
+    let i = isa::find(instruction).unwrap();
+    let evaluator = Model::parse(&text, "own.toml").unwrap().evaluator(&i).unwrap();
+    (i, evaluator)
 }
 
 /// D of products of `pairs` (values of A and B by k) and c; the reference, the fast evaluator and its tiles agree.

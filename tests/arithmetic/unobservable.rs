@@ -73,7 +73,7 @@ fn a_change_of_who_makes_a_nan_is_observable_behind_a_rounding_that_passes_paylo
         )
     };
     let i = isa::find(NARROW).unwrap();
-    let [steps, operands] = ["steps", "operands"].map(|own| Model::parse(&rule(own), "narrow.toml").unwrap());
+    let [steps, operands] = ["steps", "operands"].map(|specials| Model::parse(&rule(specials), "narrow.toml").unwrap());
     let mut case = Case {
         a: vec![0x40; i.k],
         b: vec![0x40; i.k],
@@ -107,7 +107,7 @@ fn the_corners_and_the_stream_show_nothing_that_is_proved_unobservable() {
     let mut kinds = std::collections::BTreeSet::new();
     for name in shipped() {
         let model = Model::load(name).unwrap();
-        let found: Vec<Vec<String>> = instructions(&model)
+        let keys: Vec<Vec<String>> = instructions(&model)
             .into_par_iter()
             .map(|i| {
                 let evaluator = model.evaluator(i).unwrap();
@@ -121,7 +121,7 @@ fn the_corners_and_the_stream_show_nothing_that_is_proved_unobservable() {
                 proved(&model, i).into_iter().map(unseen).collect()
             })
             .collect();
-        kinds.extend(found.into_iter().flatten());
+        kinds.extend(keys.into_iter().flatten());
     }
     if !thorough() {
         assert!(!kinds.is_empty());

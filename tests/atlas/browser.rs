@@ -73,15 +73,15 @@ fn address(case: &Case, models: &[&str]) -> String {
     let codes = |codes: &[u64]| codes.iter().map(|code| format!("{code:x}")).collect::<Vec<_>>().join(".");
     let second = models.get(1).unwrap_or(&"");
     let mut address = format!("one={}&two={second}&c={:x}", models[0], case.c);
-    for (name, own) in [
+    for (name, values) in [
         ("a", &case.a),
         ("b", &case.b),
         ("positions", &case.positions),
         ("scale_a", &case.scale_a),
         ("scale_b", &case.scale_b),
     ] {
-        if !own.is_empty() {
-            address += &format!("&{name}={}", codes(own));
+        if !values.is_empty() {
+            address += &format!("&{name}={}", codes(values));
         }
     }
     address

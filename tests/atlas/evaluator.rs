@@ -59,10 +59,11 @@ fn is_exact(explanation: &Explanation) -> bool {
 fn assert_steps_agree(name: &str, subjects: &[Subject], explained: &[(Vec<usize>, &Case)]) {
     let mut explanations = Vec::new();
     for (programs, case) in explained {
-        let own: Vec<Explanation> = programs.iter().map(|number| subjects[*number].evaluator.explain(case)).collect();
-        if own.iter().all(is_exact) {
+        let by_program: Vec<Explanation> =
+            programs.iter().map(|number| subjects[*number].evaluator.explain(case)).collect();
+        if by_program.iter().all(is_exact) {
             let operands = subjects::operands(case);
-            explanations.push(json!({ "programs": programs, "operands": operands, "rows": rows(&own) }));
+            explanations.push(json!({ "programs": programs, "operands": operands, "rows": rows(&by_program) }));
         }
     }
     let count = explanations.len();

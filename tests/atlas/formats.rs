@@ -96,8 +96,8 @@ fn records() -> BTreeMap<String, Value> {
     let mut records = BTreeMap::new();
     for subject in subjects::of_models(1) {
         let program: Value = serde_json::from_str(&subject.json).unwrap();
-        let own = program["formats"].as_object().unwrap();
-        records.extend(own.iter().map(|(name, record)| (name.clone(), record.clone())));
+        let formats = program["formats"].as_object().unwrap();
+        records.extend(formats.iter().map(|(name, record)| (name.clone(), record.clone())));
     }
     assert!(records.len() > 15, "{:?}", records.keys());
     records

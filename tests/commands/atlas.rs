@@ -48,21 +48,21 @@ fn atlas(arguments: &[&str], out: &Path) -> Run {
 
 /// The files below a folder by their names, with their bytes.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
-    while let Some(own) = folders.pop() {
-        for entry in fs::read_dir(&own).unwrap() {
+    while let Some(subfolder) = folders.pop() {
+        for entry in fs::read_dir(&subfolder).unwrap() {
             let path = entry.unwrap().path();
             match path.is_dir() {
                 true => folders.push(path),
                 false => {
                     let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_string();
-                    found.insert(name, fs::read(&path).unwrap());
+                    files.insert(name, fs::read(&path).unwrap());
                 }
             }
         }
     }
-    found
+    files
 }
 
 /// The values of an attribute in a page.
@@ -82,7 +82,7 @@ fn assert_links(site: &BTreeMap<String, Vec<u8>>) {
         crate::report_page::well_formed(page);
         let ids = attributes(page, "id");
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name} has an id twice");
-        for used in ["aria-labelledby", "aria-controls"].iter().flat_map(|own| attributes(page, own)) {
+        for used in ["aria-labelledby", "aria-controls"].iter().flat_map(|attribute| attributes(page, attribute)) {
             assert!(ids.contains(&used), "{name}: nothing is named {used}");
         }
         let folder = Path::new(name).parent().unwrap();
@@ -109,10 +109,10 @@ fn assert_links(site: &BTreeMap<String, Vec<u8>>) {
     let index = text("search.js");
     let json = index.split_once("window.tcnumIndex = ").unwrap().1.trim_end().trim_end_matches(';');
     let rows: Vec<Value> = serde_json::from_str(json).unwrap();
-    let found: BTreeSet<String> = rows.iter().map(|row| format!("{}.html", row[2].as_str().unwrap())).collect();
+    let indexed: BTreeSet<String> = rows.iter().map(|row| format!("{}.html", row[2].as_str().unwrap())).collect();
     let known: BTreeSet<String> =
         pages.keys().map(|name| name.to_string()).filter(|name| name != "index.html").collect();
-    assert_eq!(found, known);
+    assert_eq!(indexed, known);
 }
 
 /// The name of the file at a relative address.
@@ -139,9 +139,9 @@ fn links_resolve_and_pages_say_what_the_models_compute() {
     let page = |name: &str| String::from_utf8(site[name].clone()).unwrap();
     let hopper = page("generation/hopper.html");
     assert!(hopper.contains("No: sums keep 14 bits, RZ; f32 has 24."), "{hopper}");
-    let own = page("instruction/mma.m16n8k32.f32.e4m3.e4m3.f32.html");
+    let instruction_page = page("instruction/mma.m16n8k32.f32.e4m3.e4m3.f32.html");
     for part in ["emulated (convert)", "mma.sync.aligned.m16n8k32", "tcnum distinguish", "[[rule]]", "<svg", "sm_90a"] {
-        assert!(own.contains(part), "{part}");
+        assert!(instruction_page.contains(part), "{part}");
     }
     let wgmma = page("instruction/wgmma.m64n8k32.f32.e4m3.e4m3.html");
     assert!(wgmma.contains("NVIDIA H200") && wgmma.contains("reports/h200/costs.json"));
@@ -200,8 +200,8 @@ fn a_search_finds_instructions_by_gpu_format_and_mnemonic_together() {
     let queries = SEARCHES.iter().map(|(query, _)| query);
     let run = Command::new("node").args(["-e", script]).args(files).args(queries).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let found: Vec<Vec<String>> = serde_json::from_slice(&run.stdout).unwrap();
-    for ((query, first), found) in SEARCHES.iter().zip(found) {
+    let results: Vec<Vec<String>> = serde_json::from_slice(&run.stdout).unwrap();
+    for ((query, first), found) in SEARCHES.iter().zip(results) {
         let shown: BTreeSet<&str> = found.iter().take(first.len()).map(String::as_str).collect();
         assert_eq!(shown, first.iter().copied().collect(), "{query}: {found:?}");
         assert!(!first.is_empty() || found.is_empty(), "{query}: {found:?}");
@@ -245,17 +245,17 @@ fn the_calculator_gives_the_evidence_of_what_decided_the_result() {
     let operands = DECIDED.map(|(operands, _)| operands).join(", ");
     let script = format!(
         "process.argv.slice(1).forEach((file) => require(file)); \
-         console.log(JSON.stringify(tcnum.generations.map(({{ evidence, program }}) => [{operands}].map((own) => {{ \
-           const {{ regimes }} = tcnum.evaluate(tcnum.programs[program], own); \
+         console.log(JSON.stringify(tcnum.generations.map(({{ evidence, program }}) => [{operands}].map((input) => {{ \
+           const {{ regimes }} = tcnum.evaluate(tcnum.programs[program], input); \
            return [regimes, tcnum.evidence(evidence, tcnum.kinds, regimes)]; }}))));"
     );
     let files = ["evaluator.js", &format!("instruction/{instruction}.js")].map(|name| folder.path().join(name));
     let run = Command::new("node").args(["-e", &script]).args(files).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let found: Vec<Vec<(Vec<String>, String)>> = serde_json::from_slice(&run.stdout).unwrap();
-    let [ampere, hopper] = &found[..] else { panic!("{found:?}") };
-    for ((operands, regimes), (own, _)) in DECIDED.iter().zip(ampere) {
-        assert_eq!(own, regimes, "{operands}");
+    let results: Vec<Vec<(Vec<String>, String)>> = serde_json::from_slice(&run.stdout).unwrap();
+    let [ampere, hopper] = &results[..] else { panic!("{results:?}") };
+    for ((operands, regimes), (decided, _)) in DECIDED.iter().zip(ampere) {
+        assert_eq!(decided, regimes, "{operands}");
     }
     // The model of Ampere rests on recordings for finite sums, and on less for infinities and NaN.
     let usual = &ampere[0].1;
@@ -389,9 +389,9 @@ fn the_costs_of_the_pages_are_those_of_the_reports() {
     let rows: Vec<BTreeMap<String, String>> = reader.deserialize().map(|row| row.unwrap()).collect();
     let report: Value = serde_json::from_slice(&fs::read("reports/h200/costs.json").unwrap()).unwrap();
     let costs = report["tables"]["costs"].as_array().unwrap();
-    let own: Vec<_> = rows.iter().filter(|row| row["source"] == "reports/h200/costs.json").collect();
-    assert_eq!(own.len(), costs.len());
-    for (row, cost) in own.iter().zip(costs) {
+    let measured: Vec<_> = rows.iter().filter(|row| row["source"] == "reports/h200/costs.json").collect();
+    assert_eq!(measured.len(), costs.len());
+    for (row, cost) in measured.iter().zip(costs) {
         assert_eq!(cost["instruction"], row["instruction"].as_str());
         for key in ["latency", "tera", "best_rate"] {
             let (shown, kept) = (row[key].parse::<f64>().ok(), cost[key].as_f64());

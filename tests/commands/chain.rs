@@ -130,8 +130,8 @@ fn several_devices_run_on_the_same_numbers_each_with_its_own_instruction() {
     assert_eq!(curves[4]["instruction"], "mfma.16x16x16.f32.bf16.bf16.f32");
     // What a device computes does not depend on which others run.
     let alone = json(&[&["--instr", bf16], &length[..]].concat());
-    let own = |row: &&serde_json::Value| row["device"] == "model:hopper";
-    for (ours, single) in table(&report, "chain").iter().filter(own).zip(table(&alone, "chain")) {
+    let of_hopper = |row: &&serde_json::Value| row["device"] == "model:hopper";
+    for (ours, single) in table(&report, "chain").iter().filter(of_hopper).zip(table(&alone, "chain")) {
         assert_eq!((&ours["exact_error"], &ours["finite"]), (&single["exact_error"], &single["finite"]));
     }
     let svg = std::fs::read_to_string(plot).unwrap();
@@ -150,8 +150,8 @@ fn every_device_is_checked_before_the_first_runs() {
     };
     refused(&["--device", "model:hopper", "--device", "model:volta", "--fmt", "bf16"], "volta");
     refused(&["--device", "model:hopper/mma.m16n8k8.f32.bf16.bf16.f33"], "mma.m16n8k8.f32.bf16.bf16.f33");
-    let own = "model:hopper/mma.m16n8k8.f32.bf16.bf16.f32";
-    refused(&["--device", own, "--fmt", "f16"], "each --device names its instruction");
+    let with_instruction = "model:hopper/mma.m16n8k8.f32.bf16.bf16.f32";
+    refused(&["--device", with_instruction, "--fmt", "f16"], "each --device names its instruction");
 }
 
 #[test]

@@ -91,8 +91,8 @@ fn arrays_become_codes_of_every_format_and_each_is_the_one_of_its_value() {
         let output = folder.path().join("out.npy");
         let rows = converted(&["--to", format.name, "--round", "RZ"], &input, &output);
         let arrays = Arrays::read(&output).unwrap();
-        let (own, codes) = arrays.arrays[0].codes(Some(format)).unwrap();
-        assert_eq!((own, arrays.arrays[0].shape.as_slice()), (format, &[10, 30][..]));
+        let (stored, codes) = arrays.arrays[0].codes(Some(format)).unwrap();
+        assert_eq!((stored, arrays.arrays[0].shape.as_slice()), (format, &[10, 30][..]));
         let expected = values.iter().map(|x| format.encode_f64((*x).into(), Rounding::Rz, Overflow::Standard).unwrap());
         assert!(codes.iter().eq(expected), "{format}");
         let error = |(x, code): (&f32, u64)| (format.to_f64(code) - f64::from(*x)).abs();

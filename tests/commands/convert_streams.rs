@@ -75,8 +75,8 @@ fn pieces_give_what_whole_arrays_give() {
         for to in ["e4m3", "bf16", "f64", "s8", "mxfp4", "mxfp6-e2m3", "nvfp4", "mxint8"] {
             let report = converted(&["--to", to], &input, &output);
             let written = Arrays::read(&output).unwrap();
-            for (number, own) in source.arrays.iter().enumerate() {
-                let (format, codes) = own.codes(None).unwrap();
+            for (number, source_array) in source.arrays.iter().enumerate() {
+                let (format, codes) = source_array.codes(None).unwrap();
                 let target = match block::find(to) {
                     Some(block) => ConversionTarget::Blocks(Quantizer::new(block)),
                     None => ConversionTarget::Scalar {
@@ -86,18 +86,18 @@ fn pieces_give_what_whole_arrays_give() {
                     },
                 };
                 let (result, deviations) = convert(&Tensor::Scalar(format, codes), row, &target).unwrap();
-                let stored = &written.get(&own.name).unwrap().bytes;
+                let stored = &written.get(&source_array.name).unwrap().bytes;
                 match result {
                     Tensor::Scalar(_, codes) => assert!(**stored == *codes.as_bytes(), "{to} {shape:?}"),
                     Tensor::Blocks(blocks) => {
                         let four = blocks.format.element.format.bits == 4;
                         let elements = if four { pack_pairs(&blocks.elements, row) } else { blocks.elements };
                         assert!(**stored == *elements, "{to} {shape:?}");
-                        let scales = &written.get(&format!("{}_scale", own.name)).unwrap().bytes;
+                        let scales = &written.get(&format!("{}_scale", source_array.name)).unwrap().bytes;
                         let codes: Vec<u8> = blocks.scales.iter().map(|code| *code as u8).collect();
                         assert!(**scales == *codes, "{to} {shape:?}");
                         if let Some(code) = blocks.tensor_scale {
-                            let scale = &written.get(&format!("{}_tensor_scale", own.name)).unwrap().bytes;
+                            let scale = &written.get(&format!("{}_tensor_scale", source_array.name)).unwrap().bytes;
                             assert_eq!(**scale, (code as u32).to_le_bytes(), "{to} {shape:?}");
                         }
                     }
@@ -143,14 +143,15 @@ fn the_mean_of_stochastic_roundings_is_the_value() {
         let results = floats(&Arrays::read(&back).unwrap().arrays[0].bytes);
         let kept: Vec<f64> =
             results.iter().enumerate().filter(|(n, _)| n % 16 != 0).map(|(_, result)| f64::from(*result)).collect();
-        let (low, high) = kept.iter().fold((f64::MAX, f64::MIN), |(low, high), own| (low.min(*own), high.max(*own)));
+        let (low, high) =
+            kept.iter().fold((f64::MAX, f64::MIN), |(low, high), result| (low.min(*result), high.max(*result)));
         let value = f64::from(value);
         assert!(low < value && value < high, "{to}: {low} to {high}");
         let mean = kept.iter().sum::<f64>() / kept.len() as f64;
         let share = (value - low) / (high - low);
         let deviation = (high - low) * (share * (1.0 - share) / kept.len() as f64).sqrt();
         assert!((mean - value).abs() < 4.5 * deviation, "{to}: {mean}, {deviation}");
-        assert!(kept.iter().all(|own| *own == low || *own == high), "{to}: neighbours alone");
+        assert!(kept.iter().all(|result| *result == low || *result == high), "{to}: neighbours alone");
     }
 }
 

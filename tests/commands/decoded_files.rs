@@ -91,9 +91,9 @@ fn blocks_of_gguf_are_decoded_before_they_are_converted_and_measured() {
     let (from, to) = (files.at("m.gguf"), files.at("m.safetensors"));
     run("convert", &["--to", "f32", "--input", &from, "--out", &to]);
     assert_eq!(run("inspect", &[&from, &to])["answer"], "2 tensors have the same values in both.");
-    let found = run("convert", &["--to", "e4m3", "--per", "row", "--input", &from, "--out", &to]);
-    assert_eq!(found["notes"][0], "Quantised tensors are decoded first: 1 in gguf-q8_0.");
-    assert_eq!(found["tables"]["arrays"][0]["array"], "blk.0.attn_q.weight");
+    let report = run("convert", &["--to", "e4m3", "--per", "row", "--input", &from, "--out", &to]);
+    assert_eq!(report["notes"][0], "Quantised tensors are decoded first: 1 in gguf-q8_0.");
+    assert_eq!(report["tables"]["arrays"][0]["array"], "blk.0.attn_q.weight");
     // The codes are integers, so that they are exact in s8 under their own scales.
     let measured = run("quantise", &[&from, "--to", "q8-0", "--include", "*attn_q*"]);
     assert_eq!(measured["tables"]["quantisation"][0]["values"], 6 * 32);
@@ -118,9 +118,9 @@ fn a_type_of_gguf_that_is_not_decoded_is_refused_and_never_half_written() {
     );
     assert!(!files.path("out.safetensors").exists());
     run("convert", &["--to", "e4m3", "--input", &from, "--out", &to, "--tensor", "v.weight"]);
-    let found = run("quantise", &[&from, "--to", "e4m3"]);
-    assert_eq!(found["tables"]["quantisation"][0]["values"], 6 * 32);
-    let answer = found["answer"].as_str().unwrap();
+    let report = run("quantise", &[&from, "--to", "e4m3"]);
+    assert_eq!(report["tables"]["quantisation"][0]["values"], 6 * 32);
+    let answer = report["answer"].as_str().unwrap();
     assert!(
         answer.ends_with("2 arrays: 1 quantised (1 tensor), 1 left out, in types of GGUF that are not decoded."),
         "{answer}"
@@ -167,10 +167,10 @@ fn codes_and_scales_of_a_quantised_checkpoint_are_never_taken_for_weights() {
         ("own", "tcnum-nvfp4"),
     ] {
         let (from, to) = (files.at(&format!("{name}.safetensors")), files.at("to.safetensors"));
-        let found = run("quantise", &[&from, "--to", "nvfp4"]);
-        assert_eq!(found["tables"]["quantisation"][0]["values"], 64 * 256, "{name}");
+        let report = run("quantise", &[&from, "--to", "nvfp4"]);
+        assert_eq!(report["tables"]["quantisation"][0]["values"], 64 * 256, "{name}");
         let note = format!("Quantised tensors are decoded first: 1 in {layout}.");
-        assert_eq!(found["notes"][0], note, "{name}");
+        assert_eq!(report["notes"][0], note, "{name}");
         run("convert", &["--to", "f32", "--input", &from, "--out", &to]);
         assert_eq!(run("inspect", &[&from, &to])["answer"], "1 tensor has the same values in both.", "{name}");
     }
@@ -209,28 +209,29 @@ fn blocks_of_several_rows_end_with_their_matrix() {
         for layout in [&[][..], &["--layout", "deepseek-fp8"]] {
             run("convert", &[&["--to", "fp8-128x128", "--input", &from, "--out", &to], layout].concat());
             let file = ArrayFile::open(Path::new(&to)).unwrap();
-            let own = file.arrays.iter().find(|array| array.name.contains("scale")).unwrap();
-            assert_eq!(own.shape, scales, "{shape:?}");
+            let scale = file.arrays.iter().find(|array| array.name.contains("scale")).unwrap();
+            assert_eq!(scale.shape, scales, "{shape:?}");
             run("convert", &["--to", "f32", "--input", &to, "--out", &back]);
             assert_eq!(run("inspect", &[&to, &back])["answer"], "1 tensor has the same values in both.", "{shape:?}");
             // Every value is that of its matrix alone.
-            let found = Arrays::read(Path::new(&back)).unwrap();
-            let found: Vec<f32> =
-                found.arrays[0].bytes.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)).collect();
+            let decoded = Arrays::read(Path::new(&back)).unwrap();
+            let decoded: Vec<f32> =
+                decoded.arrays[0].bytes.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)).collect();
             let quantizer = Quantizer::new(block::find("fp8-128x128").unwrap());
-            let alone = values.chunks(rows * columns).flat_map(|own| quantizer.quantize(own, *columns).dequantize());
-            assert!(alone.eq(found), "{shape:?}");
+            let alone =
+                values.chunks(rows * columns).flat_map(|matrix| quantizer.quantize(matrix, *columns).dequantize());
+            assert!(alone.eq(decoded), "{shape:?}");
         }
         // The same for the errors that are measured.
         let separate: Vec<Array> = values
             .chunks(rows * columns)
             .enumerate()
-            .map(|(at, own)| array(&format!("l{at}.weight"), &[*rows, *columns], format("f32"), singles(own)))
+            .map(|(at, matrix)| array(&format!("l{at}.weight"), &[*rows, *columns], format("f32"), singles(matrix)))
             .collect();
         write(&files.path("separate.safetensors"), separate);
         let measured = |file: &str| {
-            let found = run("quantise", &[file, "--to", "fp8-128x128,e5m2", "--per", "128x128"]);
-            let rows = found["tables"]["quantisation"].as_array().unwrap().clone();
+            let report = run("quantise", &[file, "--to", "fp8-128x128,e5m2", "--per", "128x128"]);
+            let rows = report["tables"]["quantisation"].as_array().unwrap().clone();
             rows.iter()
                 .map(|row| (row["bits"].clone(), row["max_error"].clone(), row["unchanged"].clone()))
                 .collect::<Vec<_>>()
@@ -264,12 +265,12 @@ fn what_convert_writes_is_read_by_its_metadata() {
             (&[&mine], json!("tcnum-mine"), "e2m1"),
         ] {
             run("convert", &[&["--input", &from, "--out", &to, "--to"], to_format].concat());
-            let found = run("inspect", &[&to]);
-            let row = &found["tables"]["checkpoint_tensors"][0];
+            let report = run("inspect", &[&to]);
+            let row = &report["tables"]["checkpoint_tensors"][0];
             assert_eq!((&row["layout"], &row["format"]), (&layout, &json!(element)), "{to_format:?} {shape:?}");
             assert_eq!(row["shape"], json!(shape), "{to_format:?}");
-            let own: &[&str] = if to_format[0] == mine { &["--from", &mine] } else { &[] };
-            run("convert", &[&["--to", "f32", "--input", &to, "--out", &back], own].concat());
+            let from_option: &[&str] = if to_format[0] == mine { &["--from", &mine] } else { &[] };
+            run("convert", &[&["--to", "f32", "--input", &to, "--out", &back], from_option].concat());
             assert_eq!(
                 run("inspect", &[&to, &back])["answer"],
                 "1 tensor has the same values in both.",
@@ -296,8 +297,8 @@ fn codes_of_a_format_that_is_not_known_are_never_taken_for_weights() {
     let what = "its metadata name the format 'mine', whose element format is not known here";
     refused(&["quantise", &file, "--to", "e4m3"], &[what, "convert the file to f32 first"]);
     refused(&["convert", "--to", "e4m3", "--input", &file, "--out", &out], &[what]);
-    let found = run("inspect", &[&file]);
-    assert!(found["notes"][0].as_str().unwrap().contains(what), "{found}");
+    let report = run("inspect", &[&file]);
+    assert!(report["notes"][0].as_str().unwrap().contains(what), "{report}");
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn checks_are_written_as_junit_and_sarif() {
         let (cases, failures) = test_cases(folder.join("two.xml"));
         assert!(failures >= 2 && cases > failures, "{cases} {failures}");
     }
-    for (name, found) in [("a", false), ("b", true), ("diff", true), ("two", true)] {
+    for (name, has_results) in [("a", false), ("b", true), ("diff", true), ("two", true)] {
         let text = fs::read_to_string(folder.join(format!("{name}.sarif"))).unwrap();
         let sarif: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
@@ -198,7 +198,7 @@ fn checks_are_written_as_junit_and_sarif() {
             (&"2.1.0".into(), &"tcnum".into())
         );
         let results = sarif["runs"][0]["results"].as_array().unwrap();
-        assert_eq!(!results.is_empty(), found, "{name}");
+        assert_eq!(!results.is_empty(), has_results, "{name}");
         let rules = sarif["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
         for result in results {
             let rule = &rules[result["ruleIndex"].as_u64().unwrap() as usize];

@@ -375,9 +375,9 @@ fn power_table(step: usize) -> String {
 
 #[test]
 fn the_table_of_what_processors_decide_follows_from_the_runs_and_the_recordings() {
-    let whole = thorough() || std::env::var_os("TCNUM_WRITE_SNAPSHOTS").is_some();
-    let rows = power_table(if whole { 1 } else { 48 });
-    if whole {
+    let complete = thorough() || std::env::var_os("TCNUM_WRITE_SNAPSHOTS").is_some();
+    let rows = power_table(if complete { 1 } else { 48 });
+    if complete {
         return hold_section("docs/findings-x86.md", "power", &rows);
     }
     let page = text("docs/findings-x86.md");

@@ -112,7 +112,7 @@ const MAKEABLE: [&str; 12] = [
 /// The processor time of a process, and with that of the programs that have ended it has started.
 #[derive(Clone, Copy)]
 struct Times {
-    own: Duration,
+    process: Duration,
     all: Duration,
 }
 
@@ -121,15 +121,15 @@ fn state(child: &Child) -> (char, Times) {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
     let ticks = |fields: &[&str]| TICK * fields.iter().map(|field| field.parse::<u32>().unwrap()).sum::<u32>();
-    (fields[0].chars().next().unwrap(), Times { own: ticks(&fields[11..13]), all: ticks(&fields[11..15]) })
+    (fields[0].chars().next().unwrap(), Times { process: ticks(&fields[11..13]), all: ticks(&fields[11..15]) })
 }
 
 /// Waits until a process has ended or its times are enough; whether it has ended, and its own time.
 fn until(child: &Child, enough: impl Fn(Times) -> bool) -> (bool, Duration) {
     loop {
         match state(child) {
-            ('Z', took) => return (true, took.own),
-            (_, took) if enough(took) => return (false, took.own),
+            ('Z', took) => return (true, took.process),
+            (_, took) if enough(took) => return (false, took.process),
             _ => sleep(TICK),
         }
     }
@@ -153,7 +153,8 @@ fn stopped(line: &str, end: End, moment: Duration) -> Stopped {
         std::os::unix::fs::symlink(file.path(), folder.path().join(file.file_name())).unwrap();
     }
     let (words, input) = line.split_once(" < ").map_or((line, None), |(words, input)| (words, Some(input)));
-    let instruction = |word: &str| NAMES.iter().find(|own| own.0 == word).map_or(word.to_string(), |own| own.1.into());
+    let instruction =
+        |word: &str| NAMES.iter().find(|entry| entry.0 == word).map_or(word.to_string(), |entry| entry.1.into());
     let file = |name: &str| File::create(folder.path().join(name)).unwrap();
     let mut command = Command::new(fs::canonicalize(binary()).unwrap());
     if end == End::Limit {
@@ -173,7 +174,7 @@ fn stopped(line: &str, end: End, moment: Duration) -> Stopped {
         kill_process(Pid::from_child(&child), signal).unwrap();
     }
     // More than is allowed is as good as for ever.
-    let (_, after) = until(&child, |took| took.own > before + 2 * MOST * THREADS);
+    let (_, after) = until(&child, |took| took.process > before + 2 * MOST * THREADS);
     let _ = child.kill();
     let status = child.wait().unwrap().code();
     let text = |name: &str| String::from_utf8_lossy(&fs::read(folder.path().join(name)).unwrap()).into_owned();

@@ -95,7 +95,7 @@ fn every_document_of_models_marks_its_cells_and_calls_none_a_measurement() {
     let results = features(folder.path());
     let all: Vec<&str> = results.iter().map(|path| path.to_str().unwrap()).collect();
     let six = ["volta", "turing", "ampere", "ada", "hopper", "blackwell"].map(|name| {
-        let at = shipped().position(|own| own == name).unwrap();
+        let at = shipped().position(|other| other == name).unwrap();
         all[at]
     });
     for (results, count) in [(&all[..], shipped().count()), (&six[..], 6)] {
@@ -194,7 +194,7 @@ fn a_model_file_of_what_was_found_says_whose_answers_it_rests_on() {
     let command = ["identify", "--instr", instruction, "--device", "model:volta", "--cases", "1000", "-q"];
     shown(&[&command[..], &["--model-out", out]].concat());
     let model = Model::load(out).unwrap();
-    let kinds: Vec<EvidenceKind> = model.rules[0].evidence.iter().map(|own| own.source.kind()).collect();
+    let kinds: Vec<EvidenceKind> = model.rules[0].evidence.iter().map(|evidence| evidence.source.kind()).collect();
     assert_eq!(kinds, [EvidenceKind::Assumed]);
     assert!(model.rules[0].evidence[0].to_string().contains("as model:volta computes it"));
 }

@@ -73,7 +73,7 @@ fn one_cell(published: &str) -> String {
 
 fn cell(report: &Report, column: &str) -> TableCell {
     let table = report.tables.iter().find(|table| table.key == "cells").unwrap();
-    let at = table.columns.iter().position(|own| own.key == column).unwrap();
+    let at = table.columns.iter().position(|candidate| candidate.key == column).unwrap();
     table.rows[0][at].clone()
 }
 
@@ -100,7 +100,7 @@ fn the_standard_error_of_a_probe_is_the_spread_of_its_means_over_seeds() {
         .collect();
     let means: Vec<f64> = runs.iter().map(|run| real(run, "measured")).collect();
     let mean = means.iter().sum::<f64>() / 60.0;
-    let spread = (means.iter().map(|own| (own - mean).powi(2)).sum::<f64>() / 59.0).sqrt();
+    let spread = (means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 59.0).sqrt();
     let said = runs.iter().map(|run| real(run, "standard_error")).sum::<f64>() / 60.0;
     assert!((said / spread - 1.0).abs() < 0.3, "said {said:e}, spread {spread:e}");
 }
@@ -164,10 +164,10 @@ fn together_experiments_and_devices_give_what_each_gives_alone() {
     assert_eq!(names, ["table-12", "figure-17"]);
     for (name, table) in [("table-12", "cells"), ("figure-17", "chain"), ("figure-17", "findings")] {
         let text = std::fs::read_to_string(kept.join(format!("{name}.json"))).unwrap();
-        let own = validate_report(&text);
+        let stored = validate_report(&text);
         for device in ["model:hopper", "model:blackwell", "model:ada"] {
             let (_, alone) = report(&[name, "--device", device, "--samples", "30"]);
-            let of: Vec<&Value> = rows(&own, table).iter().filter(|row| row["device"] == device).collect();
+            let of: Vec<&Value> = rows(&stored, table).iter().filter(|row| row["device"] == device).collect();
             assert_eq!(of, rows(&alone, table).iter().collect::<Vec<_>>(), "{name}, {device}");
         }
     }
@@ -181,31 +181,34 @@ fn together_experiments_and_devices_give_what_each_gives_alone() {
 
 #[test]
 fn models_without_the_instructions_are_rows_and_no_failure() {
-    let (status, own) = report(&["table-15", "--device", "volta", "--device", "ampere", "--samples", "2000"]);
-    let untestable = rows(&own, "untestable");
+    let (status, document) = report(&["table-15", "--device", "volta", "--device", "ampere", "--samples", "2000"]);
+    let untestable = rows(&document, "untestable");
     // Six cells and two findings.
     assert_eq!((status, untestable.len()), (0, 8));
     assert!(untestable.iter().all(|row| row["device"] == "model:volta" && row["verdict"] == "not testable here"));
     // A figure that no device can test, beside one that has a result.
-    let (status, own) =
+    let (status, document) =
         report(&["table-15", "magicube-table-4", "--device", "volta", "--device", "cdna3", "--samples", "2000"]);
     assert_eq!(status, 0);
-    let lacking = rows(&own, "untestable_figures");
+    let lacking = rows(&document, "untestable_figures");
     assert!(
         lacking.iter().any(|row| row["why"] == "lacks mma.m16n8k8.f32.tf32.tf32.f32" && row["figures"] == 6),
         "{lacking:?}"
     );
-    let (status, own) = report(&["table-3", "table-15", "--device", "volta"]);
-    assert_eq!(status, 0, "{own:#}");
-    assert!(rows(&own, "experiments").iter().all(|row| row["reproduced"] == 0 && row["differing"] == 0));
-    assert!(own["notes"].to_string().contains("table-15: model:volta has none of the instructions"), "{own:#}");
+    let (status, document) = report(&["table-3", "table-15", "--device", "volta"]);
+    assert_eq!(status, 0, "{document:#}");
+    assert!(rows(&document, "experiments").iter().all(|row| row["reproduced"] == 0 && row["differing"] == 0));
+    assert!(
+        document["notes"].to_string().contains("table-15: model:volta has none of the instructions"),
+        "{document:#}"
+    );
 }
 
 #[test]
 fn all_models_leave_figures_of_one_generation_to_its_models() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, own) = report(&[&small(folder.path()), "--all-models", "--samples", "2"]);
-    let cells = rows(&own, "splitting_cells");
+    let (_, document) = report(&[&small(folder.path()), "--all-models", "--samples", "2"]);
+    let cells = rows(&document, "splitting_cells");
     let models: Vec<&str> = cells.iter().map(|cell| cell["device"].as_str().unwrap()).collect();
     assert!(models.contains(&"model:arm") && models.contains(&"model:volta"));
     for cell in cells {
@@ -227,7 +230,7 @@ fn an_interrupted_run_keeps_the_experiments_before_it_and_marks_the_rest() {
         let words = words.split(' ').map(Into::into).collect();
         let Ok((report, _)) = interruptible(stop, || verbs::report(words)) else { continue };
         let table = report.tables.iter().find(|table| table.key == "experiments").unwrap();
-        let at = table.columns.iter().position(|own| own.key == "complete").unwrap();
+        let at = table.columns.iter().position(|column| column.key == "complete").unwrap();
         let complete: Vec<bool> = table.rows.iter().map(|row| row[at] == TableCell::Flag(true)).collect();
         if report.interrupted.is_none() {
             assert_eq!(complete, [true, true]);

@@ -127,10 +127,10 @@ fn the_verdict_depends_on_the_number_of_samples_that_is_assumed() {
     // The one cell that is looked at.
     let text = text_of("table-12");
     let mut parts = text.split("[[published]]");
-    let mut own = parts.next().unwrap().to_string();
+    let mut kept = parts.next().unwrap().to_string();
     let numbers = parts.filter(|numbers| numbers.contains("\"inner-product\", \"fp32\""));
-    numbers.for_each(|numbers| own += &["[[published]]", numbers].concat());
-    std::fs::write(&path, own).unwrap();
+    numbers.for_each(|numbers| kept += &["[[published]]", numbers].concat());
+    std::fs::write(&path, kept).unwrap();
     let of = |n: &str| {
         let (_, document) =
             report(&path, &["--device", "model:hopper", "--samples", "20000", "--published-samples", n]);
@@ -254,9 +254,9 @@ fn promotion_keeps_the_error_of_fp8_products_from_growing_and_a_plot_shows_it() 
     let rows = report["tables"]["product_errors"].as_array().unwrap();
     assert_eq!((status, rows.len()), (0, 12), "{report}");
     let error = |device: &str, promote: Value, k: u64| {
-        let own = |row: &&Value| row["instruction"].as_str().is_some_and(|name| name.starts_with("wgmma"));
+        let is_wgmma = |row: &&Value| row["instruction"].as_str().is_some_and(|name| name.starts_with("wgmma"));
         let same = |row: &&Value| row["device"] == device && row["promote"] == promote && row["k"] == k;
-        let row = rows.iter().find(|row| own(row) && same(row)).unwrap();
+        let row = rows.iter().find(|row| is_wgmma(row) && same(row)).unwrap();
         row["error"].as_f64().unwrap()
     };
     let hopper = |promote: Value, k| error("model:hopper", promote, k);
@@ -314,10 +314,10 @@ fn products_in_f64_beyond_their_bound_or_far_from_a_published_error_fail() {
     let good = text_of("cublas-fp64-grade");
     let bound = "kind = \"graded\", scheme = \"cublas-fp64\", terms = 4.0";
     let near = |scheme: &str, values: &str, k: usize, published: &str| {
-        let own = format!(
+        let finding = format!(
             "kind = \"near\", scheme = \"{scheme}\", values = \"{values}\", k = {k}, published = {published}, within = 0.2"
         );
-        good.replace(bound, &own)
+        good.replace(bound, &finding)
     };
     for (text, expected) in [
         (good.clone(), 0),

@@ -144,7 +144,8 @@ fn all_models_are_compared_on_what_people_ask_about() {
     assert_eq!(devices.len(), tcnum::arithmetic::shipped().count());
     assert!(
         devices[0] == "volta"
-            && devices.iter().position(|own| *own == "cdna3") < devices.iter().position(|own| *own == "cdna4")
+            && devices.iter().position(|device| *device == "cdna3")
+                < devices.iter().position(|device| *device == "cdna4")
     );
     for class in
         ["mma f16 -> f32", "mma tf32 -> f32", "wgmma e4m3 -> f32", "mfma bf16 -> f32", "mma e2m1 (ue4m3 per 16) -> f32"]
@@ -153,8 +154,8 @@ fn all_models_are_compared_on_what_people_ask_about() {
     }
     // Each device has a row for each class and feature.
     for (device, class) in devices.iter().flat_map(|device| classes.iter().map(move |class| (device, class))) {
-        let own = cells.iter().filter(|row| row["device"] == *device && row["class"] == *class).count();
-        assert!(own >= 22, "{device}, {class}: {own}");
+        let count = cells.iter().filter(|row| row["device"] == *device && row["class"] == *class).count();
+        assert!(count >= 22, "{device}, {class}: {count}");
     }
     assert_eq!(rows(&document, "devices").len(), devices.len());
 }

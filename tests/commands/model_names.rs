@@ -55,7 +55,7 @@ fn every_alias_in_the_list_of_models_names_its_model() {
     let rows = list[0]["models"].as_array().unwrap();
     let hopper = rows.iter().find(|row| row["model"] == "hopper").unwrap();
     for alias in ["H100", "H200", "sm_90"] {
-        assert!(hopper["aliases"].as_array().unwrap().iter().any(|own| own == alias), "{hopper}");
+        assert!(hopper["aliases"].as_array().unwrap().iter().any(|name| name == alias), "{hopper}");
     }
     let rules = result(&["models", "hopper"]);
     for alias in hopper["aliases"].as_array().unwrap() {

@@ -58,9 +58,13 @@ fn a_model_is_a_row_for_each_rule_and_its_evidence() {
         assert_eq!(rules.as_array().unwrap().len(), model.rules.len(), "{name}");
         let sources = model.rules.iter().flat_map(|rule| &rule.evidence);
         assert_eq!(evidence.as_array().unwrap().len(), sources.clone().count(), "{name}");
-        for (row, own) in evidence.as_array().unwrap().iter().zip(sources) {
-            assert!(row["evidence"].as_str().unwrap().starts_with(&own.to_string()), "{name}");
-            assert_eq!((&row["kind"], &row["keys"]), (&json!(own.source.kind().name()), &json!(own.keys)), "{name}");
+        for (row, entry) in evidence.as_array().unwrap().iter().zip(sources) {
+            assert!(row["evidence"].as_str().unwrap().starts_with(&entry.to_string()), "{name}");
+            assert_eq!(
+                (&row["kind"], &row["keys"]),
+                (&json!(entry.source.kind().name()), &json!(entry.keys)),
+                "{name}"
+            );
         }
         for row in rules.as_array().unwrap() {
             let cells = row.as_object().unwrap().iter().filter(|(key, _)| key.ends_with("_evidence"));

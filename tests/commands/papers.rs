@@ -35,8 +35,8 @@ fn report(options: &[&str], results: &[PathBuf], folder: &Path) -> Run {
 /// Every TeX file of a project.
 fn texts(folder: &Path) -> Vec<(PathBuf, String)> {
     let parts = fs::read_dir(folder.join("parts")).unwrap().map(|entry| entry.unwrap().path());
-    let own = ["main.tex", "chapters.tex", "packages.tex"].map(|name| folder.join(name));
-    own.into_iter().chain(parts).map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
+    let main_files = ["main.tex", "chapters.tex", "packages.tex"].map(|name| folder.join(name));
+    main_files.into_iter().chain(parts).map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
 }
 
 /// The arguments of a command in a text: `\input{...}`, `\cite{...}`.
@@ -98,7 +98,7 @@ fn a_document_of_results_compiles_without_overfull_boxes() {
 
 /// The rows of a table in a chapter, as cells; `caption` begins its caption.
 fn rows(text: &str, caption: &str) -> Vec<Vec<String>> {
-    let is_table = |own: &&str| own.starts_with(caption) && own.contains("\\endlastfoot");
+    let is_table = |part: &&str| part.starts_with(caption) && part.contains("\\endlastfoot");
     let table = text.split("\\caption{").find(is_table).unwrap_or_else(|| panic!("no table {caption}"));
     let body = table.split("\\endlastfoot\n").nth(1).unwrap().split("\\end{longtable}").next().unwrap();
     let body = body.replace("\\allowbreak{}", "").replace("    \\addlinespace[2pt]\n", "");
@@ -128,17 +128,17 @@ fn the_appendix_of_kept_results_has_every_published_cell_with_its_verdict_in_one
             "magicube-table-4" => "Magicube, table IV",
             _ => "LE-GEMM, figure 10",
         };
-        let section = published.split("\\subsection{").find(|own| own.starts_with(label)).unwrap();
+        let section = published.split("\\subsection{").find(|part| part.starts_with(label)).unwrap();
         let shown = rows(section, caption);
         let cells = result["tables"][key].as_array().unwrap();
         assert_eq!(shown.len(), cells.len(), "{name}");
         for (row, cell) in shown.iter().zip(cells) {
             let text = |key: &str| cell[key].as_str().unwrap();
             // Equal columns stand in the caption.
-            for own in [text("published"), text("verdict")] {
+            for word in [text("published"), text("verdict")] {
                 assert!(
-                    row.iter().any(|shown| shown == own) || section.contains(&format!(": {own}")),
-                    "{name}: {own} {row:?}"
+                    row.iter().any(|shown| shown == word) || section.contains(&format!(": {word}")),
+                    "{name}: {word} {row:?}"
                 );
             }
             let chip = match text("device") {

@@ -95,7 +95,8 @@ fn integers_are_quantised_where_they_are_asked_for() {
 /// Heights of the words of an SVG, by the words.
 fn heights(svg: &str, words: &[&str]) -> Vec<f64> {
     let height = |word: &&str| {
-        let element = svg.split("<text").find(|own| own.contains(&format!(">{word}<"))).expect("the word is drawn");
+        let element =
+            svg.split("<text").find(|element| element.contains(&format!(">{word}<"))).expect("the word is drawn");
         let at = element.split(" y=\"").nth(1).and_then(|rest| rest.split('"').next());
         at.and_then(|number| number.parse().ok()).expect("a text has a height")
     };

@@ -126,10 +126,10 @@ fn recipes_print_what_their_commands_print() {
     let names = pages("recipes");
     let mut count = 0;
     for name in names.iter().filter(|name| *name != "README.md").step_by(if writes() { 1 } else { amount(3, 1) }) {
-        let own = hold(&format!("recipes/{name}"));
+        let commands = hold(&format!("recipes/{name}"));
         let page = fs::read_to_string(docs("recipes").join(name)).unwrap();
-        assert!(own > 0 && page.contains("```python\n"), "{name} has no command, or no Python");
-        count += own;
+        assert!(commands > 0 && page.contains("```python\n"), "{name} has no command, or no Python");
+        count += commands;
     }
     assert!(count > amount(3, 15), "{count} commands");
 }

@@ -63,9 +63,9 @@ fn what_instructions_compute_stands_beside_what_they_cost() {
     assert_eq!(run.status, 0, "{}", run.stderr);
     let words = ["Arithmetic and cost", "<td>NVIDIA H200: "];
     let both = page(&[&features, &costs]);
-    assert!(words.iter().all(|own| both.contains(own)));
+    assert!(words.iter().all(|word| both.contains(word)));
     let alone = page(&[&features]);
-    assert!(!words.iter().any(|own| alone.contains(own)));
+    assert!(!words.iter().any(|word| alone.contains(word)));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn changed(folder: &Path, name: &str, change: impl Fn(&mut Value)) -> PathBuf {
 /// Puts `text` in the place of every text of a document, but keys and what says its kind.
 fn infect(value: &mut Value, text: &str) {
     match value {
-        Value::String(own) => *own = text.into(),
+        Value::String(string) => *string = text.into(),
         Value::Array(values) => values.iter_mut().for_each(|value| infect(value, text)),
         Value::Object(members) => {
             members

@@ -216,7 +216,7 @@ fn a_description_that_names_a_decoded_method_is_no_contradiction() {
     );
     let bytes = [16u64, 32].map(u64::to_le_bytes).concat();
     let mut all = Arrays::read(&path).unwrap();
-    all.arrays.iter_mut().find(|own| own.name == "l.weight_shape").unwrap().bytes = bytes.into();
+    all.arrays.iter_mut().find(|array| array.name == "l.weight_shape").unwrap().bytes = bytes.into();
     all.write(&path).unwrap();
     let config = r#"{"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized"}}"#;
     std::fs::write(folder.path().join("config.json"), config).unwrap();

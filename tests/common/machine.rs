@@ -119,11 +119,11 @@ fn note_what_is_left_out() {
 /// A C++ compiler of the host, or `None` and a printed line.
 pub(crate) fn cpp_compiler() -> Option<&'static str> {
     let starts = |name: &&str| Command::new(name).arg("--version").output().is_ok();
-    let found = ["c++", "g++", "clang++"].into_iter().find(starts);
-    if found.is_none() {
+    let compiler = ["c++", "g++", "clang++"].into_iter().find(starts);
+    if compiler.is_none() {
         skip(Need::Cpp, "there is no C++ compiler");
     }
-    found
+    compiler
 }
 
 /// Returns true if there is a Python 3; else prints a line.
@@ -133,11 +133,11 @@ pub(crate) fn has_python() -> bool {
 
 /// Returns true if `tool --version` runs; else prints a line.
 pub(crate) fn has_tool(tool: &str, need: Need) -> bool {
-    let found = Command::new(tool).arg("--version").output().is_ok();
-    if !found {
+    let exists = Command::new(tool).arg("--version").output().is_ok();
+    if !exists {
         skip(need, &format!("there is no {tool}"));
     }
-    found
+    exists
 }
 
 /// A C compiler for aarch64 and an emulator of it, or `None` and a printed line.

@@ -145,12 +145,12 @@ fn products_by_the_kernel_are_those_of_their_schedules() {
             let output = schedule.output.format;
             let factors = Factors::new(draw(m, k, i.a, output, values, 1), draw(k, n, i.b, output, values, 2));
             let chains = HostChains { program: executable.clone(), factors: &factors, d: i.d };
-            let own =
+            let computed =
                 compute(&schedule, &mut Executor::chained(Box::new(chains), &schedule), &factors, &|_| ()).unwrap();
             let mut device = ModelDevice::open("hopper").unwrap();
             let mut executor = Executor::of(&mut device, &schedule, m, n).unwrap();
             let expected: Matrix = compute(&schedule, &mut executor, &factors, &|_| ()).unwrap();
-            assert!(own == expected, "{name} {keys}, {}", values.name());
+            assert!(computed == expected, "{name} {keys}, {}", values.name());
         }
     }
 }

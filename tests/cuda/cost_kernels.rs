@@ -43,12 +43,12 @@ fn fault(metered: &Metered, native: bool, architecture: &Architecture) -> Option
     };
     // Two conversions that pack a result each become one instruction, so that of them only single chains are looked at.
     let looked_at = if scalar { &independent[..1] } else { &independent[..] };
-    looked_at.iter().find_map(|&own| {
-        let body = sass::body(&loops, &format!("cost_{own}"));
+    looked_at.iter().find_map(|&chains| {
+        let body = sass::body(&loops, &format!("cost_{chains}"));
         let found: u32 = body.iter().filter(|(opcode, _)| counts(opcode)).map(|(_, count)| count).sum();
-        let runs = BODY.checked_div(own).map_or(1, |turns| turns * own);
+        let runs = BODY.checked_div(chains).map_or(1, |turns| turns * chains);
         let meant = if native { found == runs } else { found > 0 && found.is_multiple_of(runs) };
-        (!meant).then(|| format!("{} on {}: {own} runs, {body:?}", metered.name(), architecture.target))
+        (!meant).then(|| format!("{} on {}: {chains} runs, {body:?}", metered.name(), architecture.target))
     })
 }
 
@@ -67,15 +67,15 @@ fn check(metered: impl Iterator<Item = (Metered, bool)>, architecture: &Architec
 }
 
 fn hopper() -> &'static Architecture {
-    ARCHITECTURES.iter().find(|own| own.target == "sm_90a").expect("it is in the table")
+    ARCHITECTURES.iter().find(|architecture| architecture.target == "sm_90a").expect("it is in the table")
 }
 
 #[test]
 fn the_loops_of_matrix_instructions_have_as_many_of_them_as_runs() {
-    let own = hopper();
-    let native = |i: &isa::Instruction| Some(i.support_on(own.table)?.emulation.is_none());
+    let architecture = hopper();
+    let native = |i: &isa::Instruction| Some(i.support_on(architecture.table)?.emulation.is_none());
     let has = isa::all().iter().filter(|i| i.missing().is_none());
-    check(has.filter_map(|i| Some((Metered::Matrix(i.clone()), native(i)?))), own);
+    check(has.filter_map(|i| Some((Metered::Matrix(i.clone()), native(i)?))), architecture);
 }
 
 /// Moves and integer instructions on Hopper, and two whose every second confinement to [0, 1] in a chain the compiler leaves out.
@@ -84,14 +84,14 @@ const NO_ARITHMETIC: [&str; 5] =
 
 #[test]
 fn the_loop_of_a_chain_of_conversions_has_as_many_of_them_as_runs() {
-    let own = hopper();
-    let native = |form: &scalar::Form| Some(form.support_on(own.table)?.emulation.is_none());
+    let architecture = hopper();
+    let native = |form: &scalar::Form| Some(form.support_on(architecture.table)?.emulation.is_none());
     let conversion = |form: &scalar::Form| {
         let timed = form.operation == ScalarOperation::Convert && form.missing().is_none();
         timed && !NO_ARITHMETIC.contains(&form.ptx.as_str())
     };
     let has = scalar::all().iter().filter(|form| !form.is_of_processors() && conversion(form));
-    check(has.filter_map(|form| Some((Metered::Scalar(form), native(form)?))), own);
+    check(has.filter_map(|form| Some((Metered::Scalar(form), native(form)?))), architecture);
 }
 
 #[test]

@@ -32,8 +32,8 @@ fn gpu() -> Option<CudaDevice> {
 }
 
 fn detail(device: &CudaDevice, key: &str) -> String {
-    let found = device.identity().details.iter().find(|(k, _)| k == key);
-    found.unwrap_or_else(|| panic!("no {key}")).1.clone()
+    let entry = device.identity().details.iter().find(|(k, _)| k == key);
+    entry.unwrap_or_else(|| panic!("no {key}")).1.clone()
 }
 
 /// The executed instructions that this GPU has.
@@ -175,7 +175,7 @@ fn random_arithmetics_differ_from_the_gpu_where_the_evaluator_says_so() {
     let count = std::env::var("TCNUM_ARITHMETICS").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
     let mut runner = TestRunner::deterministic();
     let every: Vec<&Instruction> =
-        isa::all().iter().filter(|i| i.n <= 32 && executed(&device).iter().any(|own| own.name == i.name)).collect();
+        isa::all().iter().filter(|i| i.n <= 32 && executed(&device).iter().any(|other| other.name == i.name)).collect();
     let (mut compared, mut differing) = (0, 0);
     for number in 0..count {
         let instruction = every[number * 37 % every.len()];
@@ -189,7 +189,7 @@ fn random_arithmetics_differ_from_the_gpu_where_the_evaluator_says_so() {
             .engine(&CampaignWork { instruction, sequence, model: &model })
             .unwrap()
             .expect("a kernel");
-        let mut found = engine.run(0..tiles).unwrap();
+        let mut verified = engine.run(0..tiles).unwrap();
         let operands = stream::tiles(instruction, number as u64, 0, tiles as usize);
         let (gpu, ours) = (device.execute(instruction, &operands).unwrap(), drawn.evaluator().execute(&operands));
         let mismatch = |at: usize| {
@@ -198,9 +198,9 @@ fn random_arithmetics_differ_from_the_gpu_where_the_evaluator_says_so() {
             Mismatch { spot: Spot { tile: tile as u64, row, column }, device: gpu.get(at), model: ours.get(at) }
         };
         let expected: Vec<Mismatch> = (0..gpu.len()).filter(|at| gpu.get(*at) != ours.get(*at)).map(mismatch).collect();
-        found.mismatches.sort_unstable();
-        assert_eq!(found.differing(), expected.len() as u64, "{drawn:?}");
-        assert!(!found.is_whole() || found.mismatches == expected, "{drawn:?}");
+        verified.mismatches.sort_unstable();
+        assert_eq!(verified.differing(), expected.len() as u64, "{drawn:?}");
+        assert!(!verified.is_whole() || verified.mismatches == expected, "{drawn:?}");
         compared += gpu.len();
         differing += expected.len();
     }

@@ -37,8 +37,8 @@ fn jobs(targets: &[String], measured: &Measured) -> Vec<Job> {
     instructions.extend(wide);
     let only = std::env::var("TCNUM_TARGETS").unwrap_or_default();
     let asked = |target: &str| only.is_empty() || only == "all" || only.split(',').any(|name| name == target);
-    let own = ARCHITECTURES.iter().filter(|a| a.target == a.table && asked(a.target));
-    let all: Vec<Job> = own
+    let architectures = ARCHITECTURES.iter().filter(|a| a.target == a.table && asked(a.target));
+    let all: Vec<Job> = architectures
         .filter(|a| targets.iter().any(|t| t == a.target.trim_end_matches('a')))
         .flat_map(|a| {
             let has = instructions.iter().filter(|i| i.support_on(a.table).is_some());
@@ -60,7 +60,7 @@ impl Job {
             measured.get(&(self.instruction.ptx.clone(), self.table.to_string())).cloned().unwrap_or_default();
         (
             self.instruction.name.clone(),
-            support.and_then(|own| own.emulation),
+            support.and_then(|support| support.emulation),
             matrix_unit(&self.instruction, self.table),
             opcodes,
         )

@@ -189,10 +189,10 @@ fn compare(subjects: Vec<Subject>, least_fast: usize) {
             let mut rest = &outputs[..];
             let mut differing = Vec::new();
             for subject in subjects {
-                let (own, others) = rest.split_at(subject.cases.len());
+                let (results, others) = rest.split_at(subject.cases.len());
                 rest = others;
                 let wrong = || {
-                    let all = subject.cases.iter().zip(own);
+                    let all = subject.cases.iter().zip(results);
                     all.map(|(case, theirs)| (case, *theirs, subject.evaluator.dot(case))).filter(|(_, x, y)| x != y)
                 };
                 if let Some((case, theirs, ours)) = wrong().next() {
@@ -201,7 +201,7 @@ fn compare(subjects: Vec<Subject>, least_fast: usize) {
                     differing.push(format!(
                         "{} (fast: {fast}): {count} of {} differ: CUDA {theirs:#x}, reference {ours:#x}, {case:x?}\n{}",
                         subject.name,
-                        own.len(),
+                        results.len(),
                         subject
                             .evaluator
                             .explain(case)

@@ -41,10 +41,10 @@ fn products_at_once_are_those_of_the_instruction_step_by_step() {
         for values in Values::ALL {
             let factors = Factors::new(draw(m, k, i.a, output, values, 1), draw(k, n, i.b, output, values, 2));
             let Ok(Some(mut at_once)) = Executor::at_once(&mut device, &schedule, &factors) else { continue };
-            let own = compute(&schedule, &mut at_once, &factors, &|_| ()).unwrap();
+            let computed = compute(&schedule, &mut at_once, &factors, &|_| ()).unwrap();
             let mut by_steps = Executor::of(&mut device, &schedule, m, n).unwrap();
             let expected = compute(&schedule, &mut by_steps, &factors, &|_| ()).unwrap();
-            assert!(own == expected, "{name} {keys}, {}", values.name());
+            assert!(computed == expected, "{name} {keys}, {}", values.name());
             compared += 1;
         }
     }

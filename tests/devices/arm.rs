@@ -80,11 +80,11 @@ fn qemu_computes_what_the_model_says_of_every_instruction_that_it_has() {
 fn what_qemu_computes_is_identified_from_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let Some(command) = program(folder.path()) else { return };
-    let (device, found) = (format!("exec:{command}"), folder.path().join("found.toml"));
+    let (device, model_file) = (format!("exec:{command}"), folder.path().join("found.toml"));
     let names = ["bfdot.m1n4k2.f32.bf16.bf16.f32", "usmmla.m2n2k8.s32.u8.s8.s32", "bfmmla.m2n2k4.f32.bf16.bf16.f32"];
     let names = &names[..amount(1, 3)];
     let mut arguments = vec!["identify", "--from-nothing", "--device", &device, "--output", "json", "--cases", "1e5"];
-    arguments.extend(["--model-out", found.to_str().unwrap()]);
+    arguments.extend(["--model-out", model_file.to_str().unwrap()]);
     arguments.extend(names.iter().flat_map(|name| ["--instr", name]));
     let run = tcnum(&arguments);
     assert_eq!(run.status, 0, "{}\n{}", run.stdout, run.stderr);
@@ -96,13 +96,13 @@ fn what_qemu_computes_is_identified_from_nothing() {
         );
     }
     // Against the model that was written from Arm's pseudo-code, which the search has not seen.
-    let found = Model::load(found.to_str().unwrap()).unwrap();
+    let identified = Model::load(model_file.to_str().unwrap()).unwrap();
     let arm = Model::load("arm").unwrap();
     for name in names {
         let i = isa::find(name).unwrap();
         let tiles = record_batch(&i, 5, amount(5_000, 100_000));
-        let [own, other] = [&found, &arm].map(|model| model.evaluator(&i).unwrap().execute(&tiles));
-        assert!(own == other, "{name}");
+        let [computed, expected] = [&identified, &arm].map(|model| model.evaluator(&i).unwrap().execute(&tiles));
+        assert!(computed == expected, "{name}");
     }
 }
 

@@ -493,7 +493,7 @@ fn a_unit_that_rounds_at_random_does_not_repeat_itself_and_what_it_declines_is_d
 }
 
 /// An instruction, a format and a model of the user's own, in `folder`.
-fn own(folder: &Path) -> (String, String) {
+fn user_files(folder: &Path) -> (String, String) {
     let write = |name: &str, text: &str| {
         fs::write(folder.join(name), text).unwrap();
         folder.join(name).to_string_lossy().into_owned()
@@ -518,7 +518,7 @@ fn own(folder: &Path) -> (String, String) {
 #[test]
 fn instructions_of_the_users_own_are_probed_recorded_verified_chained_and_explained() {
     let folder = tempfile::tempdir().unwrap();
-    let (instruction, model) = own(folder.path());
+    let (instruction, model) = user_files(folder.path());
     let (device, trace) =
         (format!("model:{model}"), folder.path().join("own.safetensors").to_string_lossy().into_owned());
     let with = ["--instr", &instruction, "--device", &device, "--output", "json"];
@@ -549,7 +549,7 @@ fn instructions_of_the_users_own_are_probed_recorded_verified_chained_and_explai
 #[test]
 fn instructions_of_the_users_own_take_formats_by_table() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, model) = own(folder.path());
+    let (_, model) = user_files(folder.path());
     let write = |name: &str, text: &str| {
         fs::write(folder.path().join(name), text).unwrap();
         folder.path().join(name).to_string_lossy().into_owned()
@@ -578,12 +578,12 @@ fn instructions_of_the_users_own_take_formats_by_table() {
     assert!(explained["tables"].to_string().contains("0x41400000"), "{}", explained["tables"]);
     // Every kind of format is an operand: directed and random cases, special values too.
     for (a, b) in [("hif8", "posit8"), ("iq4nl", "binary8p1se"), ("binary8p3ue", "ue5m3"), ("binary6p3sf", "nf4")] {
-        let own = description
+        let text = description
             .replace("ternary.toml", a)
             .replace("ternary", a)
             .replace("b = \"nf4\"", &format!("b = \"{b}\""));
-        let own = write(&format!("{a}.toml"), &own.replace(".nf4.", &format!(".{b}.")));
-        let with = ["--instr", &own, "--device", &device, "--output", "json"];
+        let file = write(&format!("{a}.toml"), &text.replace(".nf4.", &format!(".{b}.")));
+        let with = ["--instr", &file, "--device", &device, "--output", "json"];
         run(&[&["verify", "--cases", "2000"], &with[..]].concat());
         run(&[&["probe", "--samples", "20"], &with[..]].concat());
         for distribution in ["special", "log-uniform"] {
@@ -599,7 +599,7 @@ fn instructions_of_the_users_own_take_formats_by_table() {
 #[test]
 fn parts_of_an_instruction_of_the_users_own_are_merged_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    let (instruction, model) = own(folder.path());
+    let (instruction, model) = user_files(folder.path());
     let device = format!("model:{model}");
     let parts = ["1/2", "2/2"].map(|shard| {
         let out = folder.path().join(format!("part-{}.json", &shard[..1])).to_string_lossy().into_owned();
@@ -623,7 +623,7 @@ fn instructions_of_the_users_own_have_every_form_of_operands() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (_, model) = own(folder.path());
+    let (_, model) = user_files(folder.path());
     let forms = [
         ("k = 8\na = \"f16\"\nb = \"f16\"\nsparse = { length = 4, kept = 2 }", "fma"),
         ("k = 8\na = \"e4m3\"\nb = \"e2m1\"\nscale = { format = \"e8m0\", block = 4 }", "fma"),
@@ -637,9 +637,9 @@ fn instructions_of_the_users_own_have_every_form_of_operands() {
             let device = format!("model:{model}");
             for command in [&["probe", "--samples", "20"][..], &["verify", "--cases", "3000"]] {
                 let run = tcnum(&[command, &["--instr", file.to_str().unwrap(), "--device", &device]].concat());
-                let scaled = form.contains("scale");
+                let has_scales = form.contains("scale");
                 // A chain of multiply-adds has no block scales.
-                assert_eq!(run.status, if scaled { 2 } else { 0 }, "{form} {command:?}: {}", run.stderr);
+                assert_eq!(run.status, if has_scales { 2 } else { 0 }, "{form} {command:?}: {}", run.stderr);
                 assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
             }
         }

@@ -50,13 +50,13 @@ fn two_models_differ_in_their_arithmetic_and_a_small_product_shows_it() {
         "{why}"
     );
     assert!(report["tables"]["reasons"].as_array().is_some_and(|rows| !rows.is_empty()), "{report}");
-    let own = smallest(&report);
-    assert_eq!((&own["m"], &own["n"]), (&1.into(), &1.into()), "{own}");
-    assert!(own["k"].as_u64().unwrap() <= 16 && own["x_d"] != own["y_d"], "{own}");
+    let product = smallest(&report);
+    assert_eq!((&product["m"], &product["n"]), (&1.into(), &1.into()), "{product}");
+    assert!(product["k"].as_u64().unwrap() <= 16 && product["x_d"] != product["y_d"], "{product}");
     // The product that was written shows it, too.
     let [a, b] = ["a", "b"].map(|name| format!("{file}:{name}"));
     let again = gemm(&[&pair[..], &["--a", &a, "--b", &b]].concat(), 1);
-    assert_eq!((&smallest(&again)["x_d"], &smallest(&again)["y_d"]), (&own["x_d"], &own["y_d"]));
+    assert_eq!((&smallest(&again)["x_d"], &smallest(&again)["y_d"]), (&product["x_d"], &product["y_d"]));
 }
 
 #[test]
@@ -71,8 +71,8 @@ fn two_schedules_of_one_model_differ_in_a_key_and_a_step() {
     assert!(keys.contains(&"split.count"), "{row}");
     assert!(row["why"].as_str().unwrap().contains("The arithmetic is the same."), "{row}");
     // Parts of 16 and 16, and an order that counts, take two steps.
-    let own = smallest(&report);
-    assert!((17..=48).contains(&own["k"].as_u64().unwrap()), "{own}");
+    let product = smallest(&report);
+    assert!((17..=48).contains(&product["k"].as_u64().unwrap()), "{product}");
     let steps = report["tables"]["product_steps"].as_array().unwrap();
     assert!(steps.iter().any(|step| step["same"] == false) && row["first_step"].is_string(), "{steps:?}");
 }
@@ -94,8 +94,8 @@ fn a_program_is_one_of_two() {
     let flags = ["--instr", HALF, "--shape", "6,5,32"];
     gemm(&[&["model:hopper", &program("")], &flags[..]].concat(), 0);
     let report = gemm(&[&["model:hopper", &program(" --fault jammed")], &flags[..]].concat(), 1);
-    let own = smallest(&report);
-    assert_eq!((&own["m"], &own["n"], &own["k"]), (&1.into(), &1.into(), &1.into()), "{own}");
+    let product = smallest(&report);
+    assert_eq!((&product["m"], &product["n"], &product["k"]), (&1.into(), &1.into(), &1.into()), "{product}");
     assert!(report["tables"]["between"][0]["why"].as_str().unwrap().contains("differ"), "{report}");
 }
 
@@ -106,21 +106,21 @@ fn the_schedule_of_a_program_that_multiplies_whole_matrices_is_found() {
         return skip(Need::Numpy, "there is no Python with NumPy");
     }
     let program = format!("exec:python3 '{}/tests/exec/chain.py'", env!("CARGO_MANIFEST_DIR"));
-    let whole = format!("{program}@gemm.m2n2k24.f32");
+    let matrix_program = format!("{program}@gemm.m2n2k24.f32");
     let fma = "model:x86@vfmadd.m1n16k1.f32.f32.f32.f32";
-    let report = gemm(&[&whole, fma, "--shape", "2,2,24", "--dist", "magnitudes", "--model", "x86"], 1);
+    let report = gemm(&[&matrix_program, fma, "--shape", "2,2,24", "--dist", "magnitudes", "--model", "x86"], 1);
     let row = &report["tables"]["between"][0];
     assert_eq!((&row["x_known"], &row["y_known"]), (&"found".into(), &"given".into()), "{row}");
     assert!(row["x_schedule"].as_str().unwrap().contains("k descending"), "{row}");
     assert_eq!(row["keys"], serde_json::json!(["order"]));
     // Of a program with two kernels, one of which makes most elements, that of the element.
-    let whole = format!("{program} --two@gemm.m3n40k24.f32");
+    let matrix_program = format!("{program} --two@gemm.m3n40k24.f32");
     let folder = tempfile::tempdir().unwrap();
     let schedule = folder.path().join("descending.toml").to_string_lossy().into_owned();
     let descending = "instruction = \"vfmadd.m1n16k1.f32.f32.f32.f32\"\norder = \"descending\"\n";
     std::fs::write(&schedule, descending).unwrap();
     let fma = format!("model:x86@{schedule}");
-    let report = gemm(&[&whole, &fma, "--shape", "3,40,24", "--dist", "magnitudes", "--model", "x86"], 1);
+    let report = gemm(&[&matrix_program, &fma, "--shape", "3,40,24", "--dist", "magnitudes", "--model", "x86"], 1);
     let row = &report["tables"]["between"][0];
     assert_eq!(row["x_known"], "found of the first element that differs", "{row}");
     assert!(row["x_schedule"].as_str().unwrap().contains("k ascending"), "{row}");
@@ -205,19 +205,19 @@ fn one_library_at_two_batch_sizes_differs_in_its_schedule() {
     let factors = Factors::new(matrix(12, 320, half, 1), matrix(320, 16, half, 2));
     let schedules = LibrarySchedules::shipped("cublaslt").unwrap();
     let knowledge = Knowledge { models: vec!["hopper".into()], library: Some(&schedules), factors: (1.0, 1.0) };
-    let mut found = None;
-    between(&mut [side(Some(4)), side(None)], &factors, &knowledge, &mut found, &|_| ()).unwrap();
-    let found = found.unwrap();
+    let mut comparison = None;
+    between(&mut [side(Some(4)), side(None)], &factors, &knowledge, &mut comparison, &|_| ()).unwrap();
+    let comparison = comparison.unwrap();
     // Four rows are made by both.
-    assert_eq!(found.differences.elements, 64);
-    assert!(found.differences.differing > 0);
-    let [Some(x), Some(y)] = &found.known else { panic!("{found:?}") };
+    assert_eq!(comparison.differences.elements, 64);
+    assert!(comparison.differences.differing > 0);
+    let [Some(x), Some(y)] = &comparison.known else { panic!("{comparison:?}") };
     assert_eq!(
         (x.how, x.schedule.parts(320).len(), y.how, y.schedule.parts(320).len()),
         ("predicted", 3, "predicted", 1)
     );
-    assert!(found.keys.as_ref().unwrap().iter().any(|(key, _)| key == "split.count"));
+    assert!(comparison.keys.as_ref().unwrap().iter().any(|(key, _)| key == "split.count"));
     // With one row alone both cut k alike: the other rows stay, as zeros.
-    let own = found.smallest.unwrap();
-    assert!(own.factors.a.rows == 12 && own.d[0] != own.d[1], "{:?}", own.factors);
+    let smallest = comparison.smallest.unwrap();
+    assert!(smallest.factors.a.rows == 12 && smallest.d[0] != smallest.d[1], "{:?}", smallest.factors);
 }

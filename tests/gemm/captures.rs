@@ -31,7 +31,7 @@ fn product(name: &str) -> (Factors, Matrix, Vec<Array<'static>>) {
     };
     let d = matrix(4, 5, format("f16"), 7);
     let named = factors.named().into_iter().chain([("d", &d)]);
-    let arrays = named.map(|(part, own)| array(&format!("{name}.{part}"), own)).collect();
+    let arrays = named.map(|(part, matrix)| array(&format!("{name}.{part}"), matrix)).collect();
     (factors, d, arrays)
 }
 
@@ -79,9 +79,9 @@ fn scales_of_one_number_are_one_by_one() {
     let path = folder.path().join("captures.safetensors");
     let one = matrix(1, 1, format("f32"), 8);
     let (_, _, mut arrays) = product("x");
-    for own in arrays.iter_mut().filter(|own| own.name.starts_with("x.scale")) {
-        let shape = if own.name == "x.scale_a" { vec![] } else { vec![1] };
-        *own = Array { shape, ..array(&own.name, &one) };
+    for scale in arrays.iter_mut().filter(|scale| scale.name.starts_with("x.scale")) {
+        let shape = if scale.name == "x.scale_a" { vec![] } else { vec![1] };
+        *scale = Array { shape, ..array(&scale.name, &one) };
     }
     write(&path, arrays, Metadata::new());
     let factors = Captures::open(&path).unwrap().read("x").unwrap().factors;
@@ -147,10 +147,10 @@ fn what_is_wrong_with_a_file_is_said() {
     let marked = |told: &str| metadata(&[("tcnum.capture", "1"), ("x", told)]);
     let plain = Metadata::new;
     let without = |part: &'static str| -> Vec<Array> {
-        product("x").2.into_iter().filter(|own| own.name != format!("x.{part}")).collect()
+        product("x").2.into_iter().filter(|array| array.name != format!("x.{part}")).collect()
     };
-    let with = |part: &'static str, own: Array<'static>| {
-        [without(part), vec![Array { name: format!("x.{part}"), ..own }]].concat()
+    let with = |part: &'static str, array: Array<'static>| {
+        [without(part), vec![Array { name: format!("x.{part}"), ..array }]].concat()
     };
     let other = |part: &'static str, rows, columns| with(part, array("", &matrix(rows, columns, f32, 9)));
     let bytes = |kind| Array { name: String::new(), shape: vec![4, 5], kind, bytes: vec![1; 20].into() };
@@ -208,8 +208,8 @@ fn what_is_wrong_with_a_file_is_said() {
     let error = captures.read("y").unwrap_err().to_string();
     assert!(error.contains("captures.safetensors: there is no product 'y'; the nearest names are 'x'"), "{error}");
 
-    let whole = std::fs::read(&path).unwrap();
-    std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let file = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &file[..file.len() - 1]).unwrap();
     let error = Captures::open(&path).unwrap_err().to_string();
     assert!(error.contains("captures.safetensors: the file ends in the data of array 'x."), "{error}");
 }

@@ -110,8 +110,8 @@ impl Drawn {
     }
 
     /// The format of the elements that become operands of this one.
-    fn given(&self, own: &'static Format) -> &'static Format {
-        self.schedule.operands.map_or(own, |operands| operands.format)
+    fn given(&self, format: &'static Format) -> &'static Format {
+        self.schedule.operands.map_or(format, |operands| operands.format)
     }
 }
 
@@ -203,8 +203,9 @@ proptest! {
     fn any_schedule_gives_the_bits_of_the_plain_loop(drawn in drawn()) {
         prop_assert_eq!(drawn.schedule.check(), Ok(()));
         let factors = drawn.factors();
-        let (own, expected) = (computed(drawn.model, &drawn.schedule, &factors), by_hand(drawn.model, &drawn.schedule, &factors));
-        prop_assert_eq!(own.codes, expected.codes);
+        let (actual, expected) =
+            (computed(drawn.model, &drawn.schedule, &factors), by_hand(drawn.model, &drawn.schedule, &factors));
+        prop_assert_eq!(actual.codes, expected.codes);
     }
 
     #[test]

@@ -49,10 +49,10 @@ fn products_of_cublas_are_replayed_bit_for_bit() {
             batch: if array.shape.len() == 3 { array.shape[0] } else { 1 },
         };
         let d = matrix(&array.name);
-        let own = scheme::products(&scheme, &unit, &mut device, &operands).unwrap();
-        for (at, (own, expected)) in own.codes.iter().map(f64::from_bits).zip(&d.values).enumerate() {
-            let same = own.to_bits() == expected.to_bits() || own.is_nan() && expected.is_nan();
-            assert!(same, "{} of {}: element {at} is {own:e} and not {expected:e}", scheme.name, array.name);
+        let computed = scheme::products(&scheme, &unit, &mut device, &operands).unwrap();
+        for (at, (actual, expected)) in computed.codes.iter().map(f64::from_bits).zip(&d.values).enumerate() {
+            let same = actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
+            assert!(same, "{} of {}: element {at} is {actual:e} and not {expected:e}", scheme.name, array.name);
         }
         elements += d.values.len();
         seen.insert(bits.to_string());

@@ -202,8 +202,8 @@ fn every_scheme_is_the_algorithm_of_its_paper_step_by_step() {
             for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
                 let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column] as f32).collect();
                 let one = Element::new(model, instruction, &row_of(&a, row), &line);
-                let own = f32::from_bits(d[row * n + column]);
-                assert_eq!(own, by_paper(name, &one), "{name} on {model}, row {row}, column {column}");
+                let actual = f32::from_bits(d[row * n + column]);
+                assert_eq!(actual, by_paper(name, &one), "{name} on {model}, row {row}, column {column}");
             }
         }
     }
@@ -237,14 +237,14 @@ fn sliced(line: &[f32], count: u32, bits: u32, nearest: bool) -> (Vec<Vec<i128>>
     let first = if nearest { bits - 1 } else { bits } as i32;
     let slices = |x: &f32| {
         let mut rest = f64::from(*x);
-        let mut own = Vec::new();
+        let mut counts = Vec::new();
         for slice in 0..count as i32 {
             let unit = 2f64.powi(exponent - first - slice * bits as i32);
             let counted = if nearest { (rest / unit).round_ties_even() } else { (rest / unit).trunc() };
             rest -= counted * unit;
-            own.push(counted as i128);
+            counts.push(counted as i128);
         }
-        own
+        counts
     };
     (line.iter().map(slices).collect(), exponent - first)
 }
@@ -353,13 +353,13 @@ fn integers(split: &OperandSplit) -> Vec<i64> {
     if digits.bits <= 12 {
         return (least..=most).collect();
     }
-    let own = |place: u32| {
+    let with_digit = |place: u32| {
         (0..1i64 << digits.digit).map(move |digit| {
-            let whole = digit << (place * digits.digit);
-            if whole > most { whole - (1 << digits.bits) } else { whole }
+            let value = digit << (place * digits.digit);
+            if value > most { value - (1 << digits.bits) } else { value }
         })
     };
-    (0..digits.bits / digits.digit).flat_map(own).collect()
+    (0..digits.bits / digits.digit).flat_map(with_digit).collect()
 }
 
 #[test]
@@ -385,8 +385,8 @@ fn sums_of_integers_are_exact_up_to_the_first_k_that_wraps() {
         let ((a, x), (b, y)) = (range(&scheme.a), range(&scheme.b));
         let (a, b) = if a == 0 { (x, y) } else { (a, b) };
         for k in [first - 1, first].into_iter().filter(|k| *k > 0) {
-            let own = |value: i64| std::iter::repeat_n(value, k as usize);
-            let d = product("ampere", name, &line(own(a)), &column(own(b)))[0];
+            let repeated = |value: i64| std::iter::repeat_n(value, k as usize);
+            let d = product("ampere", name, &line(repeated(a)), &column(repeated(b)))[0];
             let exact = k as i64 * a * b;
             assert_eq!(d, exact as u32, "{name}");
             assert_eq!(i64::from(d as i32) == exact, k < first, "{name}: k = {k}");
@@ -416,7 +416,7 @@ fn random_sums_of_integers_are_exact_or_wrap() {
     emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
     let counts: Vec<_> = done
         .iter()
-        .map(|own| match own.outcome {
+        .map(|emulation| match emulation.outcome {
             EmulationResult::Integers(counts) => counts,
             EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => panic!("integers"),
         })

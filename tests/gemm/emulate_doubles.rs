@@ -31,7 +31,7 @@ fn matrix(rows: usize, columns: usize, values: Vec<f64>) -> NumberMatrix {
 /// Numbers whose exponents differ by up to `spread`, of up to `bits` bits; a few are zero.
 fn number(bits: u32, spread: i32) -> impl Strategy<Value = f64> {
     let most = 1i64 << bits;
-    (-most + 1..most, -spread..=0).prop_map(|(whole, exponent)| whole as f64 * 2f64.powi(exponent))
+    (-most + 1..most, -spread..=0).prop_map(|(significand, exponent)| significand as f64 * 2f64.powi(exponent))
 }
 
 /// Two matrices of numbers, with 1 to 5 rows and columns and up to 40 terms.
@@ -55,12 +55,12 @@ fn moduli_that_hold_the_integers_give_the_exact_product_rounded() {
     // 30 bits and 40 exponents: integers of 70 bits. Twenty moduli have 78 for the norm of a row, of up to 40 elements.
     for name in ["crt-int8-f64:20", "crt-int8-accurate-f64:20"] {
         let scheme = Scheme::find(name).unwrap();
-        let own = runner(60).run(&operands(30, 40), |(a, b)| {
+        let outcome = runner(60).run(&operands(30, 40), |(a, b)| {
             let exact = DoubleReferences::of(&a, &b).unwrap();
             prop_assert_eq!(product(&scheme, &a, &b), exact.rounded);
             Ok(())
         });
-        own.unwrap_or_else(|error| panic!("{name}: {error}"));
+        outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
@@ -70,7 +70,7 @@ fn errors_of_slices_and_moduli_are_within_their_bound() {
         ["ozaki-int8-f64", "ozaki-u8-f64", "ozaki-e4m3-f64", "cublas-fp64", "crt-int8-f64", "crt-int8-accurate-f64"];
     for (name, counts) in names.into_iter().flat_map(|name| [(name, 2..5), (name, 6..9), (name, 10..13)]) {
         let all: Vec<Scheme> = counts.map(|count| Scheme::find(&format!("{name}:{count}")).unwrap()).collect();
-        let own = runner(6).run(&operands(53, 60), |(a, b)| {
+        let outcome = runner(6).run(&operands(53, 60), |(a, b)| {
             let references = DoubleReferences::of(&a, &b).unwrap();
             for scheme in &all {
                 let errors = DoubleErrors::of(&product(scheme, &a, &b), &references);
@@ -79,7 +79,7 @@ fn errors_of_slices_and_moduli_are_within_their_bound() {
             }
             Ok(())
         });
-        own.unwrap_or_else(|error| panic!("{name}: {error}"));
+        outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
@@ -87,9 +87,9 @@ fn errors_of_slices_and_moduli_are_within_their_bound() {
 fn bounds_are_near_for_numbers_of_one_size() {
     // All operands are just below a power of two, so that every unit cuts much off.
     let (m, k, n) = (8, 32, 8);
-    let own = |at: usize| 1.0 - (1 + at * 7919 % 4096) as f64 * 2f64.powi(-53);
-    let a = matrix(m, k, (0..m * k).map(own).collect());
-    let b = matrix(k, n, (0..k * n).map(|at| own(at + 17)).collect());
+    let value = |at: usize| 1.0 - (1 + at * 7919 % 4096) as f64 * 2f64.powi(-53);
+    let a = matrix(m, k, (0..m * k).map(value).collect());
+    let b = matrix(k, n, (0..k * n).map(|at| value(at + 17)).collect());
     let references = DoubleReferences::of(&a, &b).unwrap();
     for name in ["ozaki-int8-f64:4", "crt-int8-f64:8", "ozaki-u8-f64:4", "cublas-fp64:4"] {
         let scheme = Scheme::find(name).unwrap();
@@ -103,8 +103,8 @@ fn bounds_are_near_for_numbers_of_one_size() {
 fn bounds_hold_for_parts_of_k_with_units_of_their_own() {
     // Eleven parts, some of them of much smaller numbers.
     let (m, k, n) = (2, 1300, 3);
-    let own = |at: usize| ((at * 7919 % 4096) as f64 - 2048.5) * 2f64.powi(-((at % k / 200 * 9) as i32));
-    let a = matrix(m, k, (0..m * k).map(own).collect());
+    let value = |at: usize| ((at * 7919 % 4096) as f64 - 2048.5) * 2f64.powi(-((at % k / 200 * 9) as i32));
+    let a = matrix(m, k, (0..m * k).map(value).collect());
     let b = matrix(k, n, (0..k * n).map(|at| ((at * 31 % 1000) as f64 - 499.7) / 3.0).collect());
     let references = DoubleReferences::of(&a, &b).unwrap();
     for count in [1, 2, 3, 5, 7, 9, 12] {
@@ -144,11 +144,15 @@ fn bounds_hold_where_operands_or_sums_are_subnormal() {
     let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
     within(&matrix(1, 1, vec![1.1 * power(-1030)]), &matrix(1, 1, vec![1.3])).unwrap();
     for (down, up) in [(-1030, 0), (-1060, 900), (-1074, 1000), (-540, -520), (-900, -900), (960, 60), (-300, 300)] {
-        let scaled = |own: &NumberMatrix, exponent: i32| {
-            matrix(own.rows, own.columns, own.values.iter().map(|x| x * power(-53) * power(exponent)).collect())
+        let scaled = |numbers: &NumberMatrix, exponent: i32| {
+            matrix(
+                numbers.rows,
+                numbers.columns,
+                numbers.values.iter().map(|x| x * power(-53) * power(exponent)).collect(),
+            )
         };
-        let own = runner(12).run(&operands(53, 20), |(a, b)| within(&scaled(&a, down), &scaled(&b, up)));
-        own.unwrap_or_else(|error| panic!("2^{down}, 2^{up}: {error}"));
+        let outcome = runner(12).run(&operands(53, 20), |(a, b)| within(&scaled(&a, down), &scaled(&b, up)));
+        outcome.unwrap_or_else(|error| panic!("2^{down}, 2^{up}: {error}"));
     }
 }
 
@@ -216,7 +220,8 @@ fn operands_without_parts_make_nan_of_their_row_or_column_alone() {
         assert_eq!(nan, [true, true, true, false, true, false, false, true, false], "{name}");
         assert_eq!([d[3], d[5], d[6], d[8]], [14.0, -2.0, 0.0, 0.0], "{name}");
         let losses = OperandLoss::of(&scheme, &a, &b).unwrap();
-        let found: Vec<_> = losses.iter().map(|own| (own.matrix, own.elements, own.first.0, own.first.1)).collect();
+        let found: Vec<_> =
+            losses.iter().map(|loss| (loss.matrix, loss.elements, loss.first.0, loss.first.1)).collect();
         assert_eq!(found, [("A", 1, 0, 1), ("B", 1, 0, 1)], "{name}");
     }
 }
@@ -245,7 +250,7 @@ fn the_ends_of_f64_are_scaled_away_and_rounded_once() {
 fn a_count_of_slices_or_moduli_follows_the_name() {
     let names = ["ozaki-int8-f64:7..9".to_string(), "crt-int8-f64:14".into(), "ozaki-int8-f64:8".into()];
     let found: Vec<(String, usize)> =
-        Scheme::chosen(&names).unwrap().into_iter().map(|own| (own.name.clone(), own.products())).collect();
+        Scheme::chosen(&names).unwrap().into_iter().map(|scheme| (scheme.name.clone(), scheme.products())).collect();
     let expected =
         [("ozaki-int8-f64:7", 28), ("ozaki-int8-f64:8", 36), ("ozaki-int8-f64:9", 45), ("crt-int8-f64:14", 14)];
     assert_eq!(found, expected.map(|(name, products)| (name.to_string(), products)));
@@ -313,8 +318,9 @@ fn write(folder: &std::path::Path, name: &str, rows: usize, columns: usize, valu
 #[test]
 fn operands_of_files_are_multiplied_and_the_product_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let own = |at: usize| (at as f64 * 0.7).sin() * 2f64.powi(at as i32 % 30);
-    let (a, b): (Vec<f64>, Vec<f64>) = ((0..6 * 10).map(own).collect(), (0..10 * 4).map(|at| own(at + 99)).collect());
+    let value = |at: usize| (at as f64 * 0.7).sin() * 2f64.powi(at as i32 % 30);
+    let (a, b): (Vec<f64>, Vec<f64>) =
+        ((0..6 * 10).map(value).collect(), (0..10 * 4).map(|at| value(at + 99)).collect());
     let (x, y) = (write(folder.path(), "a.npy", 6, 10, &a), write(folder.path(), "b.npy", 10, 4, &b));
     let out = folder.path().join("d.npy").to_string_lossy().into_owned();
     let common = ["emulate", "--a", &x, "--b", &y, "--device", "model:hopper", "-q"];
@@ -372,8 +378,8 @@ fn write_shape(folder: &std::path::Path, name: &str, shape: &[usize], values: &[
 #[test]
 fn batches_and_additions_of_files_give_each_product_with_one_number_of_slices() {
     let folder = tempfile::tempdir().unwrap();
-    let own = |at: usize| (at as f64 * 0.7).sin() * 2f64.powi(-(at as i32 % 9));
-    let numbers = |from: usize, count: usize| (from..from + count).map(own).collect::<Vec<f64>>();
+    let value = |at: usize| (at as f64 * 0.7).sin() * 2f64.powi(-(at as i32 % 9));
+    let numbers = |from: usize, count: usize| (from..from + count).map(value).collect::<Vec<f64>>();
     let (a, b, c) = (numbers(0, 2 * 3 * 5), numbers(100, 2 * 5 * 4), numbers(200, 2 * 3 * 4));
     let file = |name: &str, shape: &[usize], values: &[f64]| write_shape(folder.path(), name, shape, values);
     let (x, y, z) = (file("a.npy", &[2, 3, 5], &a), file("b.npy", &[2, 5, 4], &b), file("c.npy", &[2, 3, 4], &c));
@@ -399,12 +405,12 @@ fn batches_and_additions_of_files_give_each_product_with_one_number_of_slices() 
     };
     let references = DoubleReferences::of_operands(&operands).unwrap();
     let values: Vec<f64> = d.bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
-    for (at, own) in values.iter().enumerate() {
+    for (at, value) in values.iter().enumerate() {
         let ProductOperands { a, b, c, .. } = &operands;
         let (row, column) = (at / 4, at % 4);
         let sum: f64 = (0..5).map(|k| a.values[row * 5 + k] * b.values[(row / 3 * 5 + k) * 4 + column]).sum();
         let plain = -1.5 * sum + 0.25 * c.as_ref().unwrap().values[at];
-        assert!((own - plain).abs() <= 1e-14 && (references.rounded[at] - plain).abs() <= 1e-14, "{at}");
+        assert!((value - plain).abs() <= 1e-14 && (references.rounded[at] - plain).abs() <= 1e-14, "{at}");
     }
     let single = file("s.npy", &[5, 4], &numbers(0, 20));
     for (arguments, expected) in [
@@ -442,8 +448,8 @@ fn the_cheapest_scheme_meets_the_accuracy_with_the_fewest_products() {
         ("model:ampere", &["--scheme", "l16-r16"], "l16-r16 multiplies integers; --choose is among schemes of f64"),
         ("model:ampere", &["--shape", "8x8x8"], "a scheme is chosen for one product"),
     ] {
-        let own = ["emulate", "--size", "24", "--choose", "1e-9", "--device", device, "-q"];
-        let run = tcnum(&[&own[..], more].concat());
+        let command = ["emulate", "--size", "24", "--choose", "1e-9", "--device", device, "-q"];
+        let run = tcnum(&[&command[..], more].concat());
         assert!(run.status == 2 && run.stdout.is_empty() && run.stderr.contains(expected), "{more:?}: {}", run.stderr);
     }
 }
@@ -465,15 +471,15 @@ fn limits_show_the_first_operands_that_fail() {
     assert_eq!(run.status, 0, "{}", run.stderr);
     let report = validate_report(&run.stdout);
     let rows = report["tables"]["emulation_limits"].as_array().unwrap();
-    let found = |scheme: &str, kind: &str| {
+    let limit = |scheme: &str, kind: &str| {
         let row = rows.iter().find(|row| row["scheme"] == scheme && row["kind"] == kind).unwrap();
-        [&row["holds"], &row["a"], &row["d"], &row["right"]].map(|own| own.to_string().replace('"', ""))
+        [&row["holds"], &row["a"], &row["d"], &row["right"]].map(|cell| cell.to_string().replace('"', ""))
     };
-    assert_eq!(found("half", "large number"), ["false", "2^16", "inf", "2^16"]);
-    assert_eq!(found("half", "small number"), ["false", "2^-25", "0", "2^-25"]);
-    assert_eq!(found("crt-int8-f64", "infinity"), ["false", "inf", "NaN", "inf"]);
-    assert_eq!(found("crt-int8-f64", "small number"), ["true", "2^-1074", "2^-1074", "2^-1074"]);
-    assert_eq!(found("crt-int8-f64", "small number in a row with 1"), ["false", "1, 2^-55", "0", "2^-55"]);
+    assert_eq!(limit("half", "large number"), ["false", "2^16", "inf", "2^16"]);
+    assert_eq!(limit("half", "small number"), ["false", "2^-25", "0", "2^-25"]);
+    assert_eq!(limit("crt-int8-f64", "infinity"), ["false", "inf", "NaN", "inf"]);
+    assert_eq!(limit("crt-int8-f64", "small number"), ["true", "2^-1074", "2^-1074", "2^-1074"]);
+    assert_eq!(limit("crt-int8-f64", "small number in a row with 1"), ["false", "1, 2^-55", "0", "2^-55"]);
     for (more, expected) in [
         (&["--scheme", "half", "l16-r16"][..], "l16-r16 multiplies integers, which have no limits of this kind"),
         (&["--scheme", "half", "--size", "8"], "cannot be used with"),
@@ -519,7 +525,7 @@ fn elements_that_are_not_finite_are_counted_and_have_no_error_of_zero() {
     }
     // Two schemes of one error.
     let x = write(folder.path(), "one.npy", 1, 1, &[1.0]);
-    let own =
+    let output =
         tcnum(&["emulate", "--a", &x, "--b", &x, "--device", "model:hopper", "-q", "--scheme", "bf16x3", "bf16x6"]);
-    assert!(own.stdout.contains("is 0 for each of 2 products"), "{}", own.stdout);
+    assert!(output.stdout.contains("is 0 for each of 2 products"), "{}", output.stdout);
 }

@@ -267,8 +267,8 @@ fn names_of_kernels_say_what_their_words_mean() {
 #[test]
 fn a_kernel_of_an_early_target_also_runs_on_later_ones() {
     let models = |name: &str| -> Vec<&str> {
-        let own = read(&[name]);
-        let fits = |model: &&str| own.of_model(&Model::load(model).unwrap()).next().is_none();
+        let names = read(&[name]);
+        let fits = |model: &&str| names.of_model(&Model::load(model).unwrap()).next().is_none();
         ["volta", "turing", "ampere", "hopper", "blackwell", "cdna3"].into_iter().filter(fits).collect()
     };
     assert_eq!(models("nvjet_sm90_tst_64x8_64x16_2x4_h_bz_NNT"), ["hopper"]);
@@ -398,9 +398,10 @@ fn each_kind_of_fact_contradicts_a_schedule_that_does_otherwise() {
     ];
     for (name, instruction, keys, sentence) in cases {
         let schedule = schedule(&format!("instruction = \"{instruction}\"\n{keys}"));
-        let found = read(&[name]).of_match(&schedule.instruction, &schedule, 1000).next();
-        let Contradiction { sentence: own, kernel, source, .. } = found.unwrap_or_else(|| panic!("{name}: {keys}"));
-        assert_eq!((own.as_str(), kernel.as_str()), (*sentence, *name));
+        let contradiction = read(&[name]).of_match(&schedule.instruction, &schedule, 1000).next();
+        let Contradiction { sentence: actual, kernel, source, .. } =
+            contradiction.unwrap_or_else(|| panic!("{name}: {keys}"));
+        assert_eq!((actual.as_str(), kernel.as_str()), (*sentence, *name));
         assert!(TABLE.contains(&source), "{source}");
     }
 }
@@ -441,7 +442,9 @@ fn every_fact_that_a_schedule_contradicts_is_said() {
         let names = read(&[name]);
         let mut said: Vec<String> = names
             .of_match(&schedule.instruction, &schedule, 1000)
-            .map(|own| own.sentence.split_once(" says that ").unwrap().1.split("; ").next().unwrap().to_string())
+            .map(|contradiction| {
+                contradiction.sentence.split_once(" says that ").unwrap().1.split("; ").next().unwrap().to_string()
+            })
             .collect();
         let mut expected = expected.to_vec();
         said.sort();
@@ -498,7 +501,8 @@ fn an_instruction_with_the_arithmetic_of_the_schedule_s_may_be_the_named_one() {
 
 #[test]
 fn a_request_lacks_the_c_or_the_bias_that_a_name_has() {
-    let sentence = |name: &str, c, bias| read(&[name]).of_request(c, bias).map(|found| found.sentence).next();
+    let sentence =
+        |name: &str, c, bias| read(&[name]).of_request(c, bias).map(|contradiction| contradiction.sentence).next();
     let (zero, added) = ("nvjet_sm90_tst_8x8_64x4_1x1_h_bz_NNT", "nvjet_sm90_tst_8x8_64x4_1x1_h_badd_NNT");
     assert_eq!(sentence(zero, true, false).unwrap(), "`bz` says that no C is added; C is given");
     assert_eq!(sentence(added, false, false).unwrap(), "`badd` says that beta*C is added; no C is given");
@@ -513,8 +517,8 @@ fn a_request_lacks_the_c_or_the_bias_that_a_name_has() {
 fn what_nothing_confirms_is_called_assumed() {
     let schedule = schedule("instruction = \"mma.m16n8k8.f32.tf32.tf32.f32\"");
     let assumed = |name: &str| {
-        let found = read(&[name, "gemm"]).of_match(&schedule.instruction, &schedule, 512).next();
-        found.map(|found| (found.word, found.assumed))
+        let contradiction = read(&[name, "gemm"]).of_match(&schedule.instruction, &schedule, 512).next();
+        contradiction.map(|contradiction| (contradiction.word, contradiction.assumed))
     };
     assert_eq!(assumed("loop_reduce_fusion"), Some(("loop_reduce_fusion".into(), true)));
     assert_eq!(assumed("splitKreduce_kernel"), Some(("splitKreduce_kernel".into(), false)));
@@ -553,10 +557,10 @@ fn an_unknown_name_says_nothing_and_is_said_to() {
 
 #[test]
 fn a_name_that_was_cut_off_says_nothing_by_what_it_lacks() {
-    let whole = "nvjet_sm90_tst_128x16_64x11_4x1_v_bz_TNT";
-    assert_eq!(read(&[whole]).is_split(), Some(false));
-    let last = whole.rfind('_').unwrap();
-    assert!((0..=last).all(|length| read(&[&whole[..length]]).is_split().is_none()));
+    let name = "nvjet_sm90_tst_128x16_64x11_4x1_v_bz_TNT";
+    assert_eq!(read(&[name]).is_split(), Some(false));
+    let last = name.rfind('_').unwrap();
+    assert!((0..=last).all(|length| read(&[&name[..length]]).is_split().is_none()));
 }
 
 #[test]
@@ -620,7 +624,9 @@ proptest! {
             prop_assert!(word.absent || kernel.name.contains(&word.word));
         }
         let schedule = schedule("instruction = \"mma.m16n8k16.f32.f16.f16.f32\"");
-        prop_assert!(names.of_match(&schedule.instruction, &schedule, 64).all(|found| found.kernel == name));
+        prop_assert!(
+            names.of_match(&schedule.instruction, &schedule, 64).all(|contradiction| contradiction.kernel == name)
+        );
         prop_assert!(!names.sentence().is_empty());
     }
 }

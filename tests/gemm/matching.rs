@@ -81,8 +81,8 @@ fn the_schedule_that_made_a_product_is_found() {
         let wanted = words(&schedule.sentence(k));
         assert!(sentences.iter().any(|sentence| words(sentence) == wanted), "{wanted}: {sentences:#?}");
         for row in matches {
-            let found = Schedule::parse(row["schedule_file"].as_str().unwrap(), "found").unwrap();
-            assert_eq!(computed(row["model"].as_str().unwrap(), &found, &factors), d, "{row}");
+            let candidate = Schedule::parse(row["schedule_file"].as_str().unwrap(), "found").unwrap();
+            assert_eq!(computed(row["model"].as_str().unwrap(), &candidate, &factors), d, "{row}");
         }
     }
 }
@@ -123,11 +123,11 @@ fn found_again(model: &str, schedule: &Schedule, factors: &Factors, flags: &[&st
     let matches = report["tables"]["matches"].as_array().unwrap();
     let files: Vec<Schedule> =
         matches.iter().map(|row| Schedule::parse(row["schedule_file"].as_str().unwrap(), "found").unwrap()).collect();
-    let same = |found: &Schedule| {
+    let same = |candidate: &Schedule| {
         let keys = |s: &Schedule| {
-            (s.operands, s.promote, s.accumulators, s.scales.map(|own| own.multiply), s.bias, s.split.join)
+            (s.operands, s.promote, s.accumulators, s.scales.map(|scales| scales.multiply), s.bias, s.split.join)
         };
-        keys(found) == keys(schedule) && found.parts(factors.k()) == schedule.parts(factors.k())
+        keys(candidate) == keys(schedule) && candidate.parts(factors.k()) == schedule.parts(factors.k())
     };
     assert!(files.iter().any(same), "{}: {report}", schedule.to_toml());
 }
@@ -308,7 +308,7 @@ fn a_product_is_made_that_tells_schedules_apart() {
         })
         .collect();
     for (group, d) in &made {
-        for (other, same) in made.iter().map(|(other, own)| (other, own == d)) {
+        for (other, same) in made.iter().map(|(other, other_d)| (other, other_d == d)) {
             assert!(group == other || !same, "groups {group} and {other}");
         }
     }
@@ -387,11 +387,11 @@ fn the_name_of_a_kernel_narrows_the_search_and_is_checked() {
     let split = "nvjet_sm90_hsh_64x8_64x16_4x1_v_bz_splitK_NNT";
     let narrowed = matched(&factors, &d, &["--kernel", split], 0);
     assert!(narrowed["notes"].to_string().contains("nvjet kernel of cuBLAS"), "{narrowed}");
-    let whole = matched(&factors, &d, &["--kernel", "nvjet_sm90_hsh_64x8_64x16_2x4_h_bz_NNT"], 0);
-    assert!(whole["notes"].to_string().contains("The kernel's name does not fit D"), "{whole}");
-    for report in [narrowed, whole] {
+    let unsplit = matched(&factors, &d, &["--kernel", "nvjet_sm90_hsh_64x8_64x16_2x4_h_bz_NNT"], 0);
+    assert!(unsplit["notes"].to_string().contains("The kernel's name does not fit D"), "{unsplit}");
+    for report in [narrowed, unsplit] {
         assert_eq!(
-            report["tables"]["matches"][0]["schedule_file"].as_str().map(|own| own.contains("count = 4")),
+            report["tables"]["matches"][0]["schedule_file"].as_str().map(|text| text.contains("count = 4")),
             Some(true)
         );
     }
@@ -493,7 +493,8 @@ fn every_product_of_a_file_is_recognised() {
     let report = validate_report(&run.stdout);
     let rows = report["tables"]["captures"].as_array().unwrap();
     assert!(rows.len() > 1, "{report}");
-    let found = rows.iter().all(|row| ["decided", "open", "scheme"].contains(&row["outcome"].as_str().unwrap()));
-    assert_eq!(run.status, i32::from(!found), "{report}");
+    let all_recognised =
+        rows.iter().all(|row| ["decided", "open", "scheme"].contains(&row["outcome"].as_str().unwrap()));
+    assert_eq!(run.status, i32::from(!all_recognised), "{report}");
     assert!(report["answer"].to_string().contains(&format!("{} products", rows.len())));
 }

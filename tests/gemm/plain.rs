@@ -67,8 +67,8 @@ fn places(schedule: &Schedule, k: usize) -> Vec<Vec<Option<usize>>> {
     }
     let filled = |part: Vec<usize>| {
         let missing = part.len().next_multiple_of(schedule.slab) - part.len();
-        let whole = part.len() % schedule.slab;
-        let at = if schedule.residue == Residue::First && missing > 0 { whole } else { part.len() };
+        let remainder = part.len() % schedule.slab;
+        let at = if schedule.residue == Residue::First && missing > 0 { remainder } else { part.len() };
         let mut places: Vec<Option<usize>> = part.into_iter().map(Some).collect();
         places.splice(at..at, vec![None; missing]);
         places
@@ -140,7 +140,8 @@ fn in_pairs(registers: &Registers, numbers: &[u64], neighbours: fn(usize) -> boo
 
 /// The elements of a matrix as the instruction takes them.
 fn taken(operands: Option<OperandRounding>, matrix: &Matrix, to: &'static Format) -> Matrix {
-    let Some(OperandRounding { format, rounding }) = operands.filter(|own| own.format == matrix.format) else {
+    let Some(OperandRounding { format, rounding }) = operands.filter(|operands| operands.format == matrix.format)
+    else {
         return matrix.clone();
     };
     let environment = Environment { rounding, ..Environment::default() };
@@ -210,15 +211,17 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
                     AccumulatorJoin::Halves => in_pairs(&registers, &chains, |_| false),
                     AccumulatorJoin::Lanes => in_pairs(&registers, &chains, |left| left <= 4),
                 };
-                let own = registers.from(i.d, raw);
+                let value = registers.from(i.d, raw);
                 let k = run.concat().into_iter().flatten().next();
                 let scale = k.and_then(|k| scale(&registers, schedule, factors, row, column, k));
                 let before = sum.unwrap_or(registers.of(0.0));
                 sum = Some(match (scale, schedule.scales.as_ref().map(|scales| scales.multiply), schedule.promote) {
-                    (_, _, None) => own,
-                    (Some(scale), Some(ScaleUse::Fused), _) => registers.fma(own, scale, before),
-                    (Some(scale), Some(ScaleUse::Rounded), _) => registers.add(before, registers.multiply(own, scale)),
-                    _ => registers.add(before, own),
+                    (_, _, None) => value,
+                    (Some(scale), Some(ScaleUse::Fused), _) => registers.fma(value, scale, before),
+                    (Some(scale), Some(ScaleUse::Rounded), _) => {
+                        registers.add(before, registers.multiply(value, scale))
+                    }
+                    _ => registers.add(before, value),
                 });
             }
             parts.push(sum.unwrap());
@@ -237,9 +240,9 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
         let scales = [(&factors.scale_a, row, 0), (&factors.scale_b, 0, column)];
         let at_end = |sum: u64| {
             let Some(blocks) = schedule.scales else { return sum };
-            let [a, b] = scales.map(|(own, row, column)| {
-                let own = own.as_ref().unwrap();
-                registers.from(own.format, own.get(row / blocks.a[0], column / blocks.b[1]))
+            let [a, b] = scales.map(|(scale, row, column)| {
+                let scale = scale.as_ref().unwrap();
+                registers.from(scale.format, scale.get(row / blocks.a[0], column / blocks.b[1]))
             });
             match blocks.multiply {
                 ScaleUse::End => registers.multiply(sum, registers.multiply(a, b)),

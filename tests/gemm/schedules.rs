@@ -77,7 +77,7 @@ fn interleaved_parts_take_pieces_in_turn() {
     let text = format!("{INSTRUCTION}split = {{ count = 3, granule = 32, terms = \"interleaved\" }}");
     let schedule = Schedule::parse(&text, "test").unwrap();
     let parts: Vec<Vec<(usize, usize)>> =
-        schedule.parts(150).iter().map(|own| own.iter().map(|piece| (piece.start, piece.end)).collect()).collect();
+        schedule.parts(150).iter().map(|part| part.iter().map(|piece| (piece.start, piece.end)).collect()).collect();
     assert_eq!(parts, [vec![(0, 32), (96, 128)], vec![(32, 64), (128, 150)], vec![(64, 96)]]);
     assert_eq!(
         schedule.sentence(150),

@@ -69,20 +69,20 @@ impl Device for BlackBox {
 
 /// How many of `count` cases of the verification stream, and of a fifth as many of other random operands, the rule that was found
 /// answers otherwise than the model: of neither did the search see any.
-pub(crate) fn held_out(found: &Identification, truth: &Model, i: &'static Instruction, count: usize) -> usize {
-    let Some(own) = found.model().and_then(|model| model.evaluator(i).ok()) else { return count };
+pub(crate) fn held_out(identification: &Identification, truth: &Model, i: &'static Instruction, count: usize) -> usize {
+    let Some(evaluator) = identification.model().and_then(|model| model.evaluator(i).ok()) else { return count };
     let truth = truth.evaluator(i).unwrap();
     let sequence = Sequence::Random { seed: 99 };
     let tiles = count.div_ceil(i.m * i.n);
     let of_stream = (0..tiles).step_by(64).map(|first| {
         let tiles = sequence.tiles(i, first as u64, 64.min(tiles - first));
-        let (x, y) = (own.execute(&tiles), truth.execute(&tiles));
+        let (x, y) = (evaluator.execute(&tiles), truth.execute(&tiles));
         (0..x.len()).filter(|at| x.get(*at) != y.get(*at)).count()
     });
     let (mut runner, cases) = (runner(7), cases(i));
     let others = (0..count / 5).map(|_| {
         let case = cases.new_tree(&mut runner).unwrap().current();
-        usize::from(own.dot(&case) != truth.dot(&case))
+        usize::from(evaluator.dot(&case) != truth.dot(&case))
     });
     of_stream.sum::<usize>() + others.sum::<usize>()
 }

@@ -151,7 +151,7 @@ impl Draw {
         let blocks = self.pick(&[1, 2, 2, 4, 4, 8]).min(k);
         let strided = self.one_in(3);
         let (chain, target, inner) = (i.scale.is_none() && self.one_in(3), self.target(i), self.alignment());
-        let own = self.target(i);
+        let join_target = self.target(i);
         let mut text = String::new();
         let mut open: Vec<String> = Vec::new();
         for block in 0..blocks {
@@ -172,7 +172,7 @@ impl Draw {
             let from = self.below(open.len() - count + 1);
             let terms: Vec<String> = open.drain(from..from + count).collect();
             let kind = if fused { format!("kind = \"sum\", {joint}") } else { "kind = \"add\"".into() };
-            let _ = writeln!(text, "node.j{number} = {{ {kind}, terms = {terms:?}, result = {own} }}");
+            let _ = writeln!(text, "node.j{number} = {{ {kind}, terms = {terms:?}, result = {join_target} }}");
             open.insert(from, format!("j{number}"));
             number += 1;
         }

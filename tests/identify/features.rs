@@ -69,7 +69,8 @@ impl Expected<'_> {
             return;
         }
         let flushed = |flushed: bool| if flushed { "flushed" } else { "kept" };
-        let [operands, results] = [rule.operand_subnormals, rule.result_subnormals].map(|own| own != Subnormals::Keep);
+        let [operands, results] =
+            [rule.operand_subnormals, rule.result_subnormals].map(|subnormals| subnormals != Subnormals::Keep);
         let of_targets = rule.result.is_some_and(|to| format!("{to:?}").contains("SignedZero"));
         self.is("subnormal A, B", flushed(operands));
         self.is("subnormal C", flushed(operands || results));
@@ -106,7 +107,7 @@ impl Expected<'_> {
             None if self.rule.nodes.is_empty() => self.is_asked("NaN", &format!("one: {code}")),
             None => {}
             Some(order) => {
-                let order: Vec<&str> = order.iter().map(|own| own.name()).collect();
+                let order: Vec<&str> = order.iter().map(|operand| operand.name()).collect();
                 self.is_asked("NaN", &format!("passed on, {}; made {code}", order.join(" before ")));
             }
         }
@@ -135,25 +136,25 @@ impl Expected<'_> {
             }
             return;
         }
-        let Some(own) = rule.alignment else { return };
-        let words = format!(" bits, {}", own.rounding.name());
+        let Some(alignment) = rule.alignment else { return };
+        let words = format!(" bits, {}", alignment.rounding.name());
         match &rule.lanes {
-            None => self.number("alignment", own.bits, &words, " or more"),
+            None => self.number("alignment", alignment.bits, &words, " or more"),
             Some(lanes) => {
                 let between = format!("{words}; between neighbours {} bits, {}", lanes.bits, lanes.rounding.name());
-                self.number("alignment", own.bits, &between, " or more");
+                self.number("alignment", alignment.bits, &between, " or more");
             }
         }
         match &rule.late {
-            None => self.number("alignment of c", own.bits, &words, " or more"),
+            None => self.number("alignment of c", alignment.bits, &words, " or more"),
             Some(late) => {
                 let drop = late.drop.map_or_else(String::new, |drop| format!(", left out beyond {drop}"));
                 let words = format!(" bits, {}{drop}", late.rounding.name());
                 self.number("alignment of c", late.c_bits, &words, " or more");
             }
         }
-        let late = rule.late.and_then(|late| Some(late.floor? - (late.sum_bits - own.bits)));
-        if let Some(floor) = own.floor.max(late) {
+        let late = rule.late.and_then(|late| Some(late.floor? - (late.sum_bits - alignment.bits)));
+        if let Some(floor) = alignment.floor.max(late) {
             self.number("floor", floor, "", " or less");
         }
     }
@@ -178,10 +179,10 @@ impl Expected<'_> {
                 self.number("accumulator", precision(inner.format), " bits", " or more");
             }
         }
-        let Some(own) = rule.alignment else { return };
+        let Some(alignment) = rule.alignment else { return };
         let once = self.features.found("sums") == Some("once");
         let of = if once { precision(d).min(precision(last.format)) } else { precision(inner.format) };
-        self.is("extra bits", &(own.bits - (of - 1)).to_string());
+        self.is("extra bits", &(alignment.bits - (of - 1)).to_string());
     }
 
     fn zero(&mut self) {
@@ -231,12 +232,12 @@ fn features_of_every_shipped_rule_are_those_that_its_keys_say() {
 /// the V100, the T4 and the A100 with f16 operands and f32 results.
 #[test]
 fn the_published_table_of_fasi_et_al_comes_out() {
-    let found = [
+    let rows = [
         ("volta", "mma.m8n8k4.f32.f16.f16.f32", "0"),
         ("turing", "mma.m16n8k8.f32.f16.f16.f32", "1"),
         ("ampere", "mma.m16n8k16.f32.f16.f16.f32", "1"),
     ];
-    for (model, name, extra) in found {
+    for (model, name, extra) in rows {
         let features = simulated(model, listed(name));
         let is = |feature: &str, word: &str| assert_eq!(features.found(feature), Some(word), "{model}: {feature}");
         // A. Subnormal numbers are operands and results.
@@ -270,16 +271,16 @@ fn a_device_that_does_not_tell_its_arithmetic_has_the_same_features() {
     ] {
         let (model, i) = (Model::load(name).unwrap(), listed(instruction));
         let mut hidden = BlackBox::new(&model);
-        let mut found = measure(&mut hidden, i).unwrap();
+        let mut measured = measure(&mut hidden, i).unwrap();
         assert!(
-            found.cells.iter().all(|cell| matches!(cell.rests_on, Some((EvidenceKind::Measured, _)))),
+            measured.cells.iter().all(|cell| matches!(cell.rests_on, Some((EvidenceKind::Measured, _)))),
             "{name}, {i}"
         );
         let simulated = simulated(name, i);
-        for (cell, own) in found.cells.iter_mut().zip(&simulated.cells) {
-            cell.rests_on.clone_from(&own.rests_on);
+        for (cell, expected) in measured.cells.iter_mut().zip(&simulated.cells) {
+            cell.rests_on.clone_from(&expected.rests_on);
         }
-        assert_eq!(found, simulated, "{name}, {i}");
+        assert_eq!(measured, simulated, "{name}, {i}");
     }
 }
 

@@ -69,14 +69,15 @@ fn product(x: Value, y: Value) -> Value {
 
 /// The finite terms, or the code of the sum of those that are not.
 fn finite(terms: &[Value]) -> std::result::Result<Vec<Number>, u64> {
-    let has = |wanted: bool| terms.iter().any(|term| matches!(term, Value::Infinity(own) if *own == wanted));
+    let has = |wanted: bool| terms.iter().any(|term| matches!(term, Value::Infinity(sign) if *sign == wanted));
     match (terms.iter().any(|term| matches!(term, Value::Nan)), has(false), has(true)) {
         (true, _, _) | (_, true, true) => Err(NAN),
         (_, true, _) => Err(infinity(false)),
         (_, _, true) => Err(infinity(true)),
-        _ => {
-            Ok(terms.iter().filter_map(|term| if let Value::Finite(own) = term { Some(*own) } else { None }).collect())
-        }
+        _ => Ok(terms
+            .iter()
+            .filter_map(|term| if let Value::Finite(number) = term { Some(*number) } else { None })
+            .collect()),
     }
 }
 
@@ -135,10 +136,10 @@ fn vortex(case: &Case) -> u64 {
 /// A matrix unit as Tenstorrent's: it multiplies five leading bits of A and seven of B, then the rest, in phases that add to D.
 fn phases(case: &Case, phases: &[(bool, bool)]) -> u64 {
     let piece = |code: &u64, leading: u32, rest: bool| match read(*code, 8, 7, true) {
-        Value::Finite(own) => {
+        Value::Finite(number) => {
             let mask = (1 << (8 - leading)) - 1;
-            let significand = if rest { own.significand & mask } else { own.significand & !mask };
-            Value::Finite(Number { significand, ..own })
+            let significand = if rest { number.significand & mask } else { number.significand & !mask };
+            Value::Finite(Number { significand, ..number })
         }
         special => special,
     };
@@ -210,11 +211,11 @@ impl Device for Unit {
 }
 
 /// How many of so many cases of the verification stream a rule answers otherwise than a unit.
-fn held_out(found: &Identification, unit: &mut Unit, i: &Instruction, tiles: usize) -> usize {
+fn held_out(identification: &Identification, unit: &mut Unit, i: &Instruction, tiles: usize) -> usize {
     let tiles = Sequence::Random { seed: 99 }.tiles(i, 0, tiles);
-    let given = found.model().unwrap().evaluator(i).unwrap().execute(&tiles);
-    let own = unit.execute(i, &tiles).unwrap();
-    (0..own.len()).filter(|at| own.get(*at) != given.get(*at)).count()
+    let given = identification.model().unwrap().evaluator(i).unwrap().execute(&tiles);
+    let answers = unit.execute(i, &tiles).unwrap();
+    (0..answers.len()).filter(|at| answers.get(*at) != given.get(*at)).count()
 }
 
 /// Units, their instructions, and a part of the rule that is found. Those that take longer come last.
@@ -261,9 +262,9 @@ fn open_hardware_is_identified_from_nothing() {
         let mut unit = Unit { identity, compute };
         let plan =
             Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
-        let found = identify(&mut unit, i, plan).unwrap();
-        let what = format!("{name}:\n{}", found.text());
-        assert_eq!((found.misses, held_out(&found, &mut unit, i, 200)), (0, 0), "{what}");
-        assert!(found.text().contains(part), "{what}");
+        let identification = identify(&mut unit, i, plan).unwrap();
+        let what = format!("{name}:\n{}", identification.text());
+        assert_eq!((identification.misses, held_out(&identification, &mut unit, i, 200)), (0, 0), "{what}");
+        assert!(identification.text().contains(part), "{what}");
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Instructions of the user's, and how they compute.
-const OWN: [(&str, &str); 5] = [
+const OF_USER: [(&str, &str); 5] = [
     (
         r#"{ name = "own.m4n4k8.f32.e4m3.e4m3.f32", m = 4, n = 4, k = 8, a = "e4m3", b = "e4m3", c = "f32", d = "f32" }"#,
         r#"step = "fused"
@@ -63,7 +63,7 @@ pub(crate) fn described(description: &str) -> &'static Instruction {
 }
 
 /// The arithmetic of such an instruction.
-fn own((description, rule): (&str, &str)) -> Arithmetic {
+fn arithmetic_of((description, rule): (&str, &str)) -> Arithmetic {
     let instruction = described(description);
     let text = format!(
         "name = \"own\"\ntitle = \"own\"\nversion = 1\n\n[[rule]]\ninstructions = [\"{}\"]\nevidence = [{{ assumed = \"a test\" }}]\n{rule}\n",
@@ -88,8 +88,8 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
     let shipped = SHIPPED.iter().map(|(name, instruction)| (listed(instruction), Model::load(name).unwrap()));
     // Those that take longer.
     let slow = |i: &&'static Instruction| i.name.starts_with("mfma") || i.name.starts_with("mma.sp") || i.k == 8;
-    let of_user = OWN.map(|described| {
-        let arithmetic = own(described);
+    let of_user = OF_USER.map(|described| {
+        let arithmetic = arithmetic_of(described);
         let model = Model::parse(&arithmetic.text, "own.toml").unwrap();
         let zero = Case::zeros(arithmetic.instruction);
         assert_eq!(arithmetic.evaluator().dot(&zero), 0, "{arithmetic:?}");
@@ -98,10 +98,10 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
     for (i, model) in shipped.chain(of_user).filter(|(i, _)| thorough() || !slow(i)).step_by(amount(3, 1)) {
         for catalogue in [false, true].into_iter().take(amount(1, 2)) {
             let plan = Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue, begun: Vec::new(), work: WORK };
-            let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
-            let what = format!("{i}, catalogue {catalogue}:\n{}", found.text());
-            assert_eq!((found.misses, held_out(&found, &model, i, 10_000)), (0, 0), "{what}");
-            assert_eq!((found.failure, found.spent), (None, false), "{what}");
+            let identification = identify(&mut BlackBox::new(&model), i, plan).unwrap();
+            let what = format!("{i}, catalogue {catalogue}:\n{}", identification.text());
+            assert_eq!((identification.misses, held_out(&identification, &model, i, 10_000)), (0, 0), "{what}");
+            assert_eq!((identification.failure, identification.spent), (None, false), "{what}");
         }
     }
 }

@@ -19,11 +19,15 @@ fn every_shipped_arithmetic_is_known_again_in_few_tiles() {
     });
     for (model, i) in all.step_by(amount(58, 3)) {
         let mut device = BlackBox::new(&model);
-        let found = quick(&mut device, i, 0, Nans::ByCode).unwrap();
-        let of_model = |(own, _): &(String, String)| *own == model.name;
-        assert!(found.matching.iter().flatten().any(of_model), "{} {i}: {found:?}", model.name);
-        assert!(found.executions <= QUICK && device.executed <= QUICK as u64, "{} {i}: {found:?}", model.name);
-        assert_eq!(found.executions as u64, device.executed, "{} {i}", model.name);
+        let fingerprint = quick(&mut device, i, 0, Nans::ByCode).unwrap();
+        let of_model = |(name, _): &(String, String)| *name == model.name;
+        assert!(fingerprint.matching.iter().flatten().any(of_model), "{} {i}: {fingerprint:?}", model.name);
+        assert!(
+            fingerprint.executions <= QUICK && device.executed <= QUICK as u64,
+            "{} {i}: {fingerprint:?}",
+            model.name
+        );
+        assert_eq!(fingerprint.executions as u64, device.executed, "{} {i}", model.name);
     }
 }
 
@@ -34,9 +38,9 @@ fn an_arithmetic_that_nobody_has_is_none_of_the_known_ones() {
     for (from, to) in [("bits = 25", "bits = 22"), ("0x7fffffff", "0x7fc00001")] {
         let text = hopper.text().replace(from, to);
         let model = Model::parse(&text, "changed.toml").unwrap();
-        let found = quick(&mut BlackBox::new(&model), i, 0, Nans::ByCode).unwrap();
-        assert!(found.matching.is_empty(), "{to}: {found:?}");
-        assert!(found.refuted.is_some() && found.executions <= QUICK, "{to}: {found:?}");
+        let fingerprint = quick(&mut BlackBox::new(&model), i, 0, Nans::ByCode).unwrap();
+        assert!(fingerprint.matching.is_empty(), "{to}: {fingerprint:?}");
+        assert!(fingerprint.refuted.is_some() && fingerprint.executions <= QUICK, "{to}: {fingerprint:?}");
     }
 }
 

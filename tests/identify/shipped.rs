@@ -39,10 +39,10 @@ fn shipped_rules_are_recovered_from_nothing() {
         let (model, i) = (Model::load(name).unwrap(), listed(instruction));
         let plan =
             Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
-        let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
-        assert_eq!(found.misses, 0, "{name}, {i}:\n{}", found.text());
-        assert_eq!(held_out(&found, &model, i, 20_000), 0, "{name}, {i}:\n{}", found.text());
-        assert_eq!((found.known, found.failure, found.spent), (None, None, false));
+        let identification = identify(&mut BlackBox::new(&model), i, plan).unwrap();
+        assert_eq!(identification.misses, 0, "{name}, {i}:\n{}", identification.text());
+        assert_eq!(held_out(&identification, &model, i, 20_000), 0, "{name}, {i}:\n{}", identification.text());
+        assert_eq!((identification.known, identification.failure, identification.spent), (None, None, false));
     }
 }
 
@@ -55,16 +55,20 @@ fn with_the_catalogue_every_shipped_rule_is_known_and_stays_as_it_is() {
     for (model, i) in all.step_by(amount(320, 12)) {
         let plan =
             Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, begun: Vec::new(), work: WORK };
-        let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
-        let what = format!("{} {i}:\n{}", model.name, found.text());
-        assert_eq!((found.misses, held_out(&found, &model, i, amount(2_000, 5_000))), (0, 0), "{what}");
+        let identification = identify(&mut BlackBox::new(&model), i, plan).unwrap();
+        let what = format!("{} {i}:\n{}", model.name, identification.text());
+        assert_eq!(
+            (identification.misses, held_out(&identification, &model, i, amount(2_000, 5_000))),
+            (0, 0),
+            "{what}"
+        );
         // The same rule may be that of several models, or of several instructions.
-        let (name, instruction) = found.known.clone().unwrap_or_else(|| panic!("{what}"));
+        let (name, instruction) = identification.known.clone().unwrap_or_else(|| panic!("{what}"));
         let of = Model::load(&name).unwrap().rule(&isa::find(&instruction).unwrap()).unwrap().clone();
-        let mut own = found.model().unwrap().rules.remove(0);
-        (own.instructions, own.evidence) = (of.instructions.clone(), of.evidence.clone());
-        assert_eq!(format!("{own:?}"), format!("{of:?}"), "{what}");
-        let like = likeness(&found).unwrap();
+        let mut rule = identification.model().unwrap().rules.remove(0);
+        (rule.instructions, rule.evidence) = (of.instructions.clone(), of.evidence.clone());
+        assert_eq!(format!("{rule:?}"), format!("{of:?}"), "{what}");
+        let like = likeness(&identification).unwrap();
         assert!(like.same, "{what}{}", like.words);
     }
 }

@@ -37,9 +37,9 @@ fn check_regimes(report: &Value) {
     let tables = &report["tables"];
     for run in tables["verification"].as_array().unwrap() {
         let regimes = tables["regimes"].as_array().unwrap();
-        let own = regimes.iter().filter(|row| row["instruction"] == run["instruction"]);
+        let rows = regimes.iter().filter(|row| row["instruction"] == run["instruction"]);
         for key in ["compared", "differing"] {
-            let sum: u64 = own.clone().map(|row| row[key].as_u64().unwrap()).sum();
+            let sum: u64 = rows.clone().map(|row| row[key].as_u64().unwrap()).sum();
             assert_eq!(json!(sum), run[key], "{key}");
         }
     }
@@ -131,8 +131,8 @@ fn every_cause_is_listed_once_with_its_count_and_finite_results_come_first() {
     assert_eq!(json!(counts.iter().sum::<u64>()), run["differing"]);
     // Finite results are fewer than one in a hundred of the mismatches.
     let rank = |signature: &str| match signature {
-        own if own.starts_with("code of NaN") || own.starts_with("NaN") => 2,
-        own if own.starts_with("infinite") || own.starts_with("sign of infinity") => 1,
+        signature if signature.starts_with("code of NaN") || signature.starts_with("NaN") => 2,
+        signature if signature.starts_with("infinite") || signature.starts_with("sign of infinity") => 1,
         _ => 0,
     };
     let ranks: Vec<i32> = signatures.iter().map(|signature| rank(signature)).collect();

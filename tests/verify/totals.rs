@@ -76,22 +76,22 @@ struct Places {
 
 impl Engine for Places {
     fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
-        let mut found = Verified::nothing(self.regimes as usize);
-        for (regime, count) in (0..self.regimes).zip(&mut found.regimes) {
+        let mut verified = Verified::nothing(self.regimes as usize);
+        for (regime, count) in (0..self.regimes).zip(&mut verified.regimes) {
             // Tile t has regime t mod regimes.
             let below = |end: u64| (end + self.regimes - 1 - regime) / self.regimes;
             *count = Count { compared: 128 * (below(tiles.end) - below(tiles.start)), differing: 0 };
         }
         for spot in self.spots.iter().filter(|spot| tiles.contains(&spot.tile)) {
-            found.regimes[(spot.tile % self.regimes) as usize].differing += 1;
-            found.mismatches.push(mismatch(*spot));
+            verified.regimes[(spot.tile % self.regimes) as usize].differing += 1;
+            verified.mismatches.push(mismatch(*spot));
         }
-        found.mismatches.reverse();
+        verified.mismatches.reverse();
         // An engine lists at least all of one tile.
         if tiles.end - tiles.start > 1 {
-            found.mismatches.truncate(self.room);
+            verified.mismatches.truncate(self.room);
         }
-        Ok(found)
+        Ok(verified)
     }
 }
 
@@ -155,8 +155,8 @@ fn a_thread_begins_no_batch_before_it_has_ended_the_last() {
     let run = Run::new(&i, &device, &model, Sequence::Random { seed: 1 }, Some(4_000_000), 10).unwrap();
     let work = CampaignWork { instruction: &i, sequence: run.sequence(), model: &model };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(16).build().unwrap();
-    let found = pool.install(|| engine(&mut device, &work, run.nans()).unwrap().run(run.range(&i)).unwrap());
-    assert_eq!(found.differing(), 0);
+    let verified = pool.install(|| engine(&mut device, &work, run.nans()).unwrap().run(run.range(&i)).unwrap());
+    assert_eq!(verified.differing(), 0);
     let spread = depths.lock().unwrap().values().map(|(low, high)| high - low).max().unwrap();
     assert!(spread < 100_000, "the stack grew by {spread} bytes");
 }
@@ -317,12 +317,12 @@ struct Once(Places, Option<Spot>);
 
 impl Engine for Once {
     fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
-        let mut found = self.0.run(tiles.clone())?;
+        let mut verified = self.0.run(tiles.clone())?;
         if let Some(spot) = self.1.take_if(|spot| tiles.contains(&spot.tile)) {
-            found.regimes[(spot.tile % self.0.regimes) as usize].differing += 1;
-            found.mismatches.push(mismatch(spot));
+            verified.regimes[(spot.tile % self.0.regimes) as usize].differing += 1;
+            verified.mismatches.push(mismatch(spot));
         }
-        Ok(found)
+        Ok(verified)
     }
 }
 

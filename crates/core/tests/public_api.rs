@@ -200,8 +200,8 @@ impl Api {
         match &inner.content {
             Some((_, items)) => self.items(items, &folder.join(&name), &path),
             None => {
-                let (plain, own) = (folder.join(format!("{name}.rs")), folder.join(&name).join("mod.rs"));
-                self.file(if plain.exists() { &plain } else { &own }, &folder.join(&name), &path);
+                let (plain, nested) = (folder.join(format!("{name}.rs")), folder.join(&name).join("mod.rs"));
+                self.file(if plain.exists() { &plain } else { &nested }, &folder.join(&name), &path);
             }
         }
     }

@@ -90,12 +90,12 @@ pub fn record_all(
     watch: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let (rows, notes) = said;
-    let begun = Instant::now();
+    let start = Instant::now();
     for (number, (instruction, recording)) in recordings.iter().enumerate() {
         interrupt::check()?;
         let what = format!("recording {instruction} on {}", device.identity().name);
         watch(Stage { what: &what, done: number as u64, total: recordings.len() as u64 });
-        let unasked = UNASKED.saturating_sub(begun.elapsed()) / (recordings.len() - number) as u32;
+        let unasked = UNASKED.saturating_sub(start.elapsed()) / (recordings.len() - number) as u32;
         let before = rows.len();
         match record(device, instruction, recording, unasked, rows) {
             Err(error) if available && error.is_unavailable() => notes.push(error.to_string()),
@@ -187,8 +187,9 @@ fn metadata(device: &dyn Device, execution: &Execution, recording: &Recording) -
     }
     metadata.extend(identity.details.iter().cloned());
     let notes = &recording.annotations;
-    let own = |key: &String| metadata.contains_key(key) || [OPCODES, CONTENTS, INCOMPLETE].contains(&key.as_str());
-    if let Some((key, _)) = notes.iter().find(|(key, _)| own(key)) {
+    let is_reserved =
+        |key: &String| metadata.contains_key(key) || [OPCODES, CONTENTS, INCOMPLETE].contains(&key.as_str());
+    if let Some((key, _)) = notes.iter().find(|(key, _)| is_reserved(key)) {
         return Err(Error::request(format!("‹note={key}=...›: every recording has its own {key}; choose another key")));
     }
     metadata.extend(notes.iter().cloned());

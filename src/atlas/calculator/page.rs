@@ -66,12 +66,18 @@ pub fn programs_script(generations: &[Generation]) -> String {
             programs.len() - 1
         })
     };
-    let evidence = |own: &Generation| -> serde_json::Map<String, Value> {
-        own.evidence.iter().map(|(regime, kind)| (regime.to_string(), kind.name().into())).collect()
+    let evidence = |generation: &Generation| -> serde_json::Map<String, Value> {
+        generation.evidence.iter().map(|(regime, kind)| (regime.to_string(), kind.name().into())).collect()
     };
     let rows: Vec<Value> = generations
         .iter()
-        .map(|own| json!({ "name": own.name, "evidence": evidence(own), "program": number(&own.program) }))
+        .map(|generation| {
+            json!({
+                "name": generation.name,
+                "evidence": evidence(generation),
+                "program": number(&generation.program),
+            })
+        })
         .collect();
     let (rows, kinds) = (Value::from(rows), json!(EvidenceKind::ALL.map(EvidenceKind::name)));
     format!("tcnum.kinds = {kinds};\ntcnum.generations = {rows};\ntcnum.programs = [\n{}\n];\n", programs.join(",\n"))
@@ -176,8 +182,8 @@ fn help(i: &Instruction) -> String {
 
 fn options(generations: &[Generation], chosen: usize) -> Markup {
     html! {
-        @for (at, own) in generations.iter().enumerate() {
-            option value=(own.name) selected[at == chosen] { (own.name) }
+        @for (at, generation) in generations.iter().enumerate() {
+            option value=(generation.name) selected[at == chosen] { (generation.name) }
         }
     }
 }

@@ -35,12 +35,12 @@ pub fn program_json(program: &Program) -> String {
     let mut formats = Formats::default();
     let mut document = json!({
         "instruction": instruction(&program.instruction, &mut formats),
-        "unpack": program.unpack.iter().map(|own| unpack(own, &mut formats)).collect::<Vec<_>>(),
+        "unpack": program.unpack.iter().map(|operand| unpack(operand, &mut formats)).collect::<Vec<_>>(),
         "steps": program.steps.iter().map(|step| {
-            let mut own = json!({ "name": step.name });
-            set(&mut own, "group", step.group);
-            own.as_object_mut().expect("an object").extend(operation(&step.operation, &mut formats));
-            own
+            let mut object = json!({ "name": step.name });
+            set(&mut object, "group", step.group);
+            object.as_object_mut().expect("an object").extend(operation(&step.operation, &mut formats));
+            object
         }).collect::<Vec<_>>(),
         "output": {
             "value": source(program.output.value),
@@ -107,7 +107,7 @@ fn record(format: &Format) -> Value {
 }
 
 fn instruction(i: &Instruction, formats: &mut Formats) -> Value {
-    let mut own = json!({
+    let mut object = json!({
         "name": i.name,
         "k": i.k,
         "stored": i.stored_k(),
@@ -116,9 +116,13 @@ fn instruction(i: &Instruction, formats: &mut Formats) -> Value {
         "c": formats.name(i.c),
         "d": formats.name(i.d),
     });
-    set(&mut own, "scale", i.scale.map(|scale| json!({ "format": formats.name(scale.format), "block": scale.block })));
     set(
-        &mut own,
+        &mut object,
+        "scale",
+        i.scale.map(|scale| json!({ "format": formats.name(scale.format), "block": scale.block })),
+    );
+    set(
+        &mut object,
         "chunk",
         i.chunk().map(|chunk| {
             json!({
@@ -129,24 +133,24 @@ fn instruction(i: &Instruction, formats: &mut Formats) -> Value {
             })
         }),
     );
-    set(&mut own, "saturate", i.saturate.then_some(true));
-    set(&mut own, "xor", i.xor.then_some(true));
-    own
+    set(&mut object, "saturate", i.saturate.then_some(true));
+    set(&mut object, "xor", i.xor.then_some(true));
+    object
 }
 
 fn unpack(unpack: &Unpack, formats: &mut Formats) -> Value {
-    let mut own = json!({ "subnormals": unpack.subnormals.name() });
-    set(&mut own, "wider", unpack.wider.map(|wider| formats.name(wider)));
-    set(&mut own, "zeros", unpack.zeros.then_some(true));
+    let mut object = json!({ "subnormals": unpack.subnormals.name() });
+    set(&mut object, "wider", unpack.wider.map(|wider| formats.name(wider)));
+    set(&mut object, "zeros", unpack.zeros.then_some(true));
     let unusual = unpack.specials != SpecialOperands::Keep;
-    set(&mut own, "specials", unusual.then(|| unpack.specials.name()));
-    own
+    set(&mut object, "specials", unusual.then(|| unpack.specials.name()));
+    object
 }
 
 fn operation(operation: &ElementaryOperation, formats: &mut Formats) -> Map<String, Value> {
-    let own = match operation {
-        ElementaryOperation::Multiply(own) => multiply(own, formats),
-        ElementaryOperation::Sum(own) => sum(own),
+    let object = match operation {
+        ElementaryOperation::Multiply(step) => multiply(step, formats),
+        ElementaryOperation::Sum(step) => sum(step),
         ElementaryOperation::Round { value, to, passes_nan } => json!({
             "operation": "round",
             "value": source(*value),
@@ -159,9 +163,9 @@ fn operation(operation: &ElementaryOperation, formats: &mut Formats) -> Map<Stri
             "to": destination(to, formats),
             "nans": nans(order),
         }),
-        ElementaryOperation::Fma { factors: own, addend, to, nans: order } => json!({
+        ElementaryOperation::Fma { factors: product, addend, to, nans: order } => json!({
             "operation": "fma",
-            "factors": factors(own),
+            "factors": factors(product),
             "addend": source(*addend),
             "to": destination(to, formats),
             "nans": nans(order),
@@ -173,14 +177,14 @@ fn operation(operation: &ElementaryOperation, formats: &mut Formats) -> Map<Stri
             "bits": bits,
         }),
     };
-    match own {
-        Value::Object(own) => own,
+    match object {
+        Value::Object(object) => object,
         _ => unreachable!("an operation is an object"),
     }
 }
 
 fn multiply(multiply: &Multiply, formats: &mut Formats) -> Value {
-    let mut own = json!({
+    let mut object = json!({
         "operation": "multiply",
         "factors": multiply.factors.iter().map(factors).collect::<Vec<_>>(),
         "normalised": multiply.normalised,
@@ -188,31 +192,31 @@ fn multiply(multiply: &Multiply, formats: &mut Formats) -> Value {
     });
     match multiply.scaling {
         Scaling::None => {}
-        Scaling::Each => set(&mut own, "scaling", Some("each")),
-        Scaling::Sums(run) => set(&mut own, "scaling", Some(run)),
+        Scaling::Each => set(&mut object, "scaling", Some("each")),
+        Scaling::Sums(run) => set(&mut object, "scaling", Some(run)),
     }
-    set(&mut own, "limit", multiply.limit);
-    set(&mut own, "bits", multiply.bits);
-    set(&mut own, "rounded", multiply.rounded.as_ref().map(|to| destination(to, formats)));
-    own
+    set(&mut object, "limit", multiply.limit);
+    set(&mut object, "bits", multiply.bits);
+    set(&mut object, "rounded", multiply.rounded.as_ref().map(|to| destination(to, formats)));
+    object
 }
 
 fn sum(sum: &Sum) -> Value {
     let addend = |addend: &Addend| {
-        let mut own = json!({ "value": source(addend.source) });
-        set(&mut own, "bits", addend.bits);
-        set(&mut own, "drop", addend.drop);
-        own
+        let mut object = json!({ "value": source(addend.source) });
+        set(&mut object, "bits", addend.bits);
+        set(&mut object, "drop", addend.drop);
+        object
     };
-    let mut own = json!({
+    let mut object = json!({
         "operation": "sum",
         "products": sum.products,
         "addends": sum.addends.iter().map(addend).collect::<Vec<_>>(),
         "normalised": sum.normalised,
         "nans": nans(&sum.nans),
     });
-    set(&mut own, "alignment", sum.alignment.map(|alignment| json!(KeyValue::Alignment(alignment).toml())));
-    own
+    set(&mut object, "alignment", sum.alignment.map(|alignment| json!(KeyValue::Alignment(alignment).toml())));
+    object
 }
 
 fn source(source: Source) -> Value {
@@ -232,11 +236,11 @@ fn factors(factors: &Factors) -> Value {
 }
 
 fn destination(to: &Destination, formats: &mut Formats) -> Value {
-    let mut own = target(&to.target, formats);
-    set(&mut own, "subnormals", Some(to.subnormals.name()));
-    set(&mut own, "tininess", Some(to.tininess.name()));
-    set(&mut own, "zero", Some(to.zero.name()));
-    own
+    let mut object = target(&to.target, formats);
+    set(&mut object, "subnormals", Some(to.subnormals.name()));
+    set(&mut object, "tininess", Some(to.tininess.name()));
+    set(&mut object, "zero", Some(to.zero.name()));
+    object
 }
 
 fn target(to: &ResultTarget, formats: &mut Formats) -> Value {

@@ -36,10 +36,10 @@ pub(super) fn in_words(site: &Site, entry: &Entry) -> Markup {
                 " different arithmetics; generations with equal arithmetic stand together."
             }
         }
-        @for (at, own) in entry.arithmetics.iter().enumerate() {
+        @for (at, arithmetic) in entry.arithmetics.iter().enumerate() {
             article.arithmetic id=(anchor(at)) {
-                h3 { (generation_links(site, own)) }
-                p { (operation(&entry.instruction)) " " (own.sentences()) }
+                h3 { (generation_links(site, arithmetic)) }
+                p { (operation(&entry.instruction)) " " (arithmetic.sentences()) }
             }
         }
     }
@@ -57,9 +57,9 @@ fn operation(i: &Instruction) -> String {
 
 /// The drawing of each arithmetic, all but the first folded.
 pub(super) fn pictures(site: &Site, entry: &Entry) -> Markup {
-    let drawing = |own: &Arithmetic| {
-        let title = format!("Order of the sum of {} on {}", entry.instruction.name, generation_names(site, own));
-        let scene = picture(&own.program, &shown(&title));
+    let drawing = |arithmetic: &Arithmetic| {
+        let title = format!("Order of the sum of {} on {}", entry.instruction.name, generation_names(site, arithmetic));
+        let scene = picture(&arithmetic.program, &shown(&title));
         html! {
             figure.tree.narrow[is_narrow(&scene)] {
                 div.drawing tabindex="0" role="region" aria-label=(shown(&title)) { (PreEscaped(inline(&scene))) }
@@ -68,10 +68,10 @@ pub(super) fn pictures(site: &Site, entry: &Entry) -> Markup {
     };
     html! {
         p { "Terms stand on top, D at the bottom. The words on an edge are the format and the rounding of a value." }
-        @for (at, own) in entry.arithmetics.iter().enumerate() {
+        @for (at, arithmetic) in entry.arithmetics.iter().enumerate() {
             details.part open[at == 0] {
-                summary { (shown(&generation_names(site, own))) }
-                (drawing(own))
+                summary { (shown(&generation_names(site, arithmetic))) }
+                (drawing(arithmetic))
             }
         }
     }
@@ -80,11 +80,14 @@ pub(super) fn pictures(site: &Site, entry: &Entry) -> Markup {
 /// The features of each arithmetic in columns, then inputs that show them.
 pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
     let mut labels = vec!["feature".to_string()];
-    labels.extend(entry.arithmetics.iter().map(|own| generation_names(site, own)));
+    labels.extend(entry.arithmetics.iter().map(|arithmetic| generation_names(site, arithmetic)));
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     let asked = |name: &str| {
-        let has = |own: &Arithmetic| {
-            own.features.as_ref().is_ok_and(|found| found.cells.iter().any(|cell| cell.feature.name == name))
+        let has = |arithmetic: &Arithmetic| {
+            arithmetic
+                .features
+                .as_ref()
+                .is_ok_and(|features| features.cells.iter().any(|cell| cell.feature.name == name))
         };
         entry.arithmetics.iter().any(has)
     };
@@ -92,13 +95,13 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
         @for feature in FEATURES.iter().filter(|feature| asked(feature.name)) {
             tr {
                 th scope="row" { (feature.name) span.note { (feature.asks) } }
-                @for own in &entry.arithmetics {
+                @for arithmetic in &entry.arithmetics {
                     td {
-                        @match own.found(feature.name) {
+                        @match arithmetic.found(feature.name) {
                             None => "-",
-                            Some(found) => {
-                                (found)
-                                @for kind in evidence(site, entry, own, &feature.keys()) { " " (kind) }
+                            Some(words) => {
+                                (words)
+                                @for kind in evidence(site, entry, arithmetic, &feature.keys()) { " " (kind) }
                             },
                         }
                     }
@@ -106,20 +109,22 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
             }
         }
     };
+    let is_bounded =
+        |arithmetic: &Arithmetic| arithmetic.found("floor").is_some_and(|words| words.ends_with("or less"));
     html! {
         p { "Each feature is computed from the model, by directed inputs. A mark is the evidence for the model, one for each generation in the order of the heading; -: the formats hold no operands that show it." }
         (table("Features", &labels, rows))
-        @if entry.arithmetics.iter().any(|own| own.found("floor").is_some_and(|found| found.ends_with("or less"))) {
+        @if entry.arithmetics.iter().any(is_bounded) {
             p { "Floor: \u{201c}F or less\u{201d} says what operands can show, because no product of these formats is small enough to show a lower one. \
                  The arithmetic above has the exponent of the rule (\u{201c}exponent at least\u{201d}), which may be lower." }
         }
         (super::super::index::legend())
-        @for (at, own) in entry.arithmetics.iter().enumerate() {
-            @match &own.features {
-                Err(reason) => p { (generation_names(site, own)) ": " (shown(reason)) },
+        @for (at, arithmetic) in entry.arithmetics.iter().enumerate() {
+            @match &arithmetic.features {
+                Err(reason) => p { (generation_names(site, arithmetic)) ": " (shown(reason)) },
                 Ok(_) => details.part {
-                    summary { "Input and source of each feature: " (shown(&generation_names(site, own))) }
-                    (witnesses(site, entry, own, at))
+                    summary { "Input and source of each feature: " (shown(&generation_names(site, arithmetic))) }
+                    (witnesses(site, entry, arithmetic, at))
                 },
             }
         }
@@ -127,8 +132,9 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
 }
 
 /// The marks of evidence of an arithmetic's generations; one where all agree.
-fn evidence(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[String]) -> Vec<Markup> {
-    let kinds = own.generations.iter().filter_map(|number| entry.evidence(&site.generations[*number].model, keys));
+fn evidence(site: &Site, entry: &Entry, arithmetic: &Arithmetic, keys: &[String]) -> Vec<Markup> {
+    let kinds =
+        arithmetic.generations.iter().filter_map(|number| entry.evidence(&site.generations[*number].model, keys));
     let mut kinds: Vec<_> = kinds.map(|(kind, _)| kind).collect();
     if kinds.iter().all(|kind| *kind == kinds[0]) {
         kinds.truncate(1);
@@ -137,11 +143,11 @@ fn evidence(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[String]) -> Ve
 }
 
 /// For each feature of an arithmetic: an input that shows it, and the source of the line of each model.
-fn witnesses(site: &Site, entry: &Entry, own: &Arithmetic, at: usize) -> Markup {
-    let Ok(found) = &own.features else { return html! {} };
+fn witnesses(site: &Site, entry: &Entry, arithmetic: &Arithmetic, at: usize) -> Markup {
+    let Ok(features) = &arithmetic.features else { return html! {} };
     let i = &entry.instruction;
     let rows = html! {
-        @for cell in &found.cells {
+        @for cell in &features.cells {
             @if let Some(words) = &cell.found {
                 tr {
                     th scope="row" { (cell.feature.name) }
@@ -154,7 +160,9 @@ fn witnesses(site: &Site, entry: &Entry, own: &Arithmetic, at: usize) -> Markup 
                             td.n { (i.d.decode(witness.d).decimal()) }
                         },
                     }
-                    td { @for words in sources(site, entry, own, &cell.feature.keys()) { div { (shown(&words)) } } }
+                    td {
+                        @for words in sources(site, entry, arithmetic, &cell.feature.keys()) { div { (shown(&words)) } }
+                    }
                 }
             }
         }
@@ -164,9 +172,9 @@ fn witnesses(site: &Site, entry: &Entry, own: &Arithmetic, at: usize) -> Markup 
 }
 
 /// The sources of a feature, each with its generations.
-fn sources(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[String]) -> Vec<String> {
+fn sources(site: &Site, entry: &Entry, arithmetic: &Arithmetic, keys: &[String]) -> Vec<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for number in &own.generations {
+    for number in &arithmetic.generations {
         let generation = &site.generations[*number];
         let Some((_, source)) = entry.evidence(&generation.model, keys) else { continue };
         let name = generation.name().to_string();
@@ -181,12 +189,13 @@ fn sources(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[String]) -> Vec
 /// The rule and the program of each generation.
 pub(super) fn rules(site: &Site, entry: &Entry) -> Markup {
     html! {
-        @for own in &entry.arithmetics {
+        @for arithmetic in &entry.arithmetics {
             details.part {
-                summary { "Program: " (shown(&generation_names(site, own))) }
-                (document::block(&document::Block::Table(document::sheet(&catalogue::programs(&[&own.program])))))
+                summary { "Program: " (shown(&generation_names(site, arithmetic))) }
+                @let programs = catalogue::programs(&[&arithmetic.program]);
+                (document::block(&document::Block::Table(document::sheet(&programs))))
             }
-            @for number in &own.generations {
+            @for number in &arithmetic.generations {
                 @let generation = &site.generations[*number];
                 @if let Some((at, _)) = numbered(&generation.model, &entry.instruction) {
                     details.part {
@@ -209,9 +218,9 @@ fn rule_text(model: &Model, i: &Instruction, number: usize) -> String {
         return Changed::of(model, i).map(|rule| rule.rule.table().to_string()).unwrap_or_default();
     }
     let end = starts.get(number).copied().unwrap_or(text.len());
-    let own = text[starts[number - 1]..end].trim_end();
+    let rule = text[starts[number - 1]..end].trim_end();
     // Comments at the end belong to the next rule.
-    let lines: Vec<&str> = own.lines().collect();
+    let lines: Vec<&str> = rule.lines().collect();
     let last = lines.iter().rposition(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
     lines[..=last].join("\n")
 }

@@ -18,8 +18,8 @@ fn generations(site: &Site, entry: &Entry) -> Vec<Generation> {
     order.extend(entry.generations().into_iter().filter(|number| !order.contains(number)).collect::<Vec<_>>());
     let each = |number: usize| {
         let generation = &site.generations[number];
-        let own = entry.of(number)?;
-        let weakest = |names: &[&str]| entry.weakest(&generation.model, own, |name| names.contains(&name));
+        let arithmetic = entry.of(number)?;
+        let weakest = |names: &[&str]| entry.weakest(&generation.model, arithmetic, |name| names.contains(&name));
         let evidence = |(regime, features): &(&'static str, &[&str])| Some((*regime, weakest(features)?));
         let evidence = REGIMES.iter().filter_map(evidence).collect();
         let program = generation.model.program(&entry.instruction).ok()?;
@@ -30,18 +30,20 @@ fn generations(site: &Site, entry: &Entry) -> Vec<Generation> {
 
 /// An input that shows the first difference, else a feature.
 fn example(entry: &Entry) -> Case {
-    let differences = entry.differences.iter().filter_map(|own| own.found.as_ref().ok());
-    let reasons = differences.flat_map(|own| &own.reasons).filter_map(|own| Some(own.witness.as_ref()?.case.clone()));
-    let features = entry.arithmetics.iter().filter_map(|own| own.features.as_ref().ok());
-    let cells = features.flat_map(|own| &own.cells).filter(|cell| cell.feature.name == "alignment");
+    let differences = entry.differences.iter().filter_map(|difference| difference.comparison.as_ref().ok());
+    let reasons = differences
+        .flat_map(|distinction| &distinction.reasons)
+        .filter_map(|reason| Some(reason.witness.as_ref()?.case.clone()));
+    let features = entry.arithmetics.iter().filter_map(|arithmetic| arithmetic.features.as_ref().ok());
+    let cells = features.flat_map(|features| &features.cells).filter(|cell| cell.feature.name == "alignment");
     let shown = cells.filter_map(|cell| Some(cell.witness.as_ref()?.case.clone()));
     reasons.chain(shown).next().unwrap_or_else(|| Case::zeros(&entry.instruction))
 }
 
 /// Makes the section.
 pub(super) fn section(site: &Site, entry: &Entry) -> Markup {
-    let own = format!("{}.js", entry.file);
-    let scripts = Scripts { evaluator: "../evaluator.js", programs: &own, interface: "../calculator.js" };
+    let programs = format!("{}.js", entry.file);
+    let scripts = Scripts { evaluator: "../evaluator.js", programs: &programs, interface: "../calculator.js" };
     html! {
         p { "The example shows a difference or a feature. Your operands stand in the address of the page, so that you can link to them." }
         (markup(&entry.instruction, &generations(site, entry), &example(entry), &scripts))

@@ -24,35 +24,41 @@ pub(super) fn section(site: &Site, entry: &Entry) -> Markup {
                 " and "
                 a href={ "#" (anchor(difference.between[1])) } { (shown(&names[1])) }
             }
-            @match &difference.found {
+            @match &difference.comparison {
                 Err(reason) => p { "Not compared: " (shown(reason)) },
-                Ok(found) => (pair(site, entry, difference.between, found)),
+                Ok(distinction) => (pair(site, entry, difference.between, distinction)),
             }
         }
     }
 }
 
 /// The comparison of two arithmetics.
-fn pair(site: &Site, entry: &Entry, between: [usize; 2], found: &Distinction) -> Markup {
+fn pair(site: &Site, entry: &Entry, between: [usize; 2], distinction: &Distinction) -> Markup {
     let names = between.map(|at| site.generations[entry.arithmetics[at].generations[0]].name());
-    match &found.verdict {
+    match &distinction.verdict {
         DistinctionVerdict::Same(proof) => html! { p { "Equal for all operands: " (shown(proof)) "." } },
-        DistinctionVerdict::NotFound => html! { p { "None of " (found.tried) " inputs gives different results." } },
+        DistinctionVerdict::NotFound => {
+            html! { p { "None of " (distinction.tried) " inputs gives different results." } }
+        }
         DistinctionVerdict::Differ => {
             let labels = ["reason", "input", names[0], names[1], "exact sum, rounded"];
             let caption = format!("Reasons why {} and {} differ", names[0], names[1]);
-            table(&shown(&caption), &labels, html! { @for own in &found.reasons { (reason(entry, names, own)) } })
+            table(
+                &shown(&caption),
+                &labels,
+                html! { @for cause in &distinction.reasons { (reason(entry, names, cause)) } },
+            )
         }
     }
 }
 
-fn reason(entry: &Entry, names: [&str; 2], own: &DifferenceReason) -> Markup {
+fn reason(entry: &Entry, names: [&str; 2], reason: &DifferenceReason) -> Markup {
     let i = &entry.instruction;
     let value = |code: u64| format!("{} = {}", i.d.hex(code), i.d.decode(code).decimal());
     html! {
         tr {
-            td.said { (shown(&own.sentence(names))) }
-            @match &own.witness {
+            td.said { (shown(&reason.sentence(names))) }
+            @match &reason.witness {
                 None => td colspan="4" { "no input that was tried shows it alone" },
                 Some(witness) => {
                     td { (operands(&Subject::Matrix(i), &witness.case)) }

@@ -69,9 +69,9 @@ fn lead(entry: &Entry) -> Markup {
 }
 
 /// The generations of an arithmetic, with links.
-fn generation_links(site: &Site, own: &Arithmetic) -> Markup {
+fn generation_links(site: &Site, arithmetic: &Arithmetic) -> Markup {
     html! {
-        @for (at, number) in own.generations.iter().enumerate() {
+        @for (at, number) in arithmetic.generations.iter().enumerate() {
             @if at > 0 { ", " }
             (super::page::generation_link(ROOT, &site.generations[*number]))
         }
@@ -79,9 +79,9 @@ fn generation_links(site: &Site, own: &Arithmetic) -> Markup {
 }
 
 /// The generations of an arithmetic in words.
-fn generation_names(site: &Site, own: &Arithmetic) -> String {
+fn generation_names(site: &Site, arithmetic: &Arithmetic) -> String {
     let names: Vec<String> =
-        own.generations.iter().map(|number| site.generations[*number].title().to_string()).collect();
+        arithmetic.generations.iter().map(|number| site.generations[*number].title().to_string()).collect();
     listed(&distinct(names))
 }
 
@@ -108,10 +108,10 @@ fn related(site: &Site, entry: &Entry) -> Markup {
 /// The evidence of the rules of an instruction, in a sentence.
 fn rests_on(site: &Site, entry: &Entry) -> String {
     let mut kinds: Vec<(EvidenceKind, Vec<String>)> = Vec::new();
-    for own in &entry.arithmetics {
-        for number in &own.generations {
+    for arithmetic in &entry.arithmetics {
+        for number in &arithmetic.generations {
             let generation = &site.generations[*number];
-            let Some(kind) = entry.weakest(&generation.model, own, |_| true) else { continue };
+            let Some(kind) = entry.weakest(&generation.model, arithmetic, |_| true) else { continue };
             let name = generation.title().to_string();
             match kinds.iter_mut().find(|(other, _)| *other == kind) {
                 Some((_, names)) => names.push(name),
@@ -131,8 +131,8 @@ fn rests_on(site: &Site, entry: &Entry) -> String {
 fn commands(site: &Site, entry: &Entry) -> Vec<String> {
     let name = quoted(&entry.asked);
     let mut all = Vec::new();
-    for own in &entry.arithmetics {
-        let model = quoted(&site.generations[own.generations[0]].asked);
+    for arithmetic in &entry.arithmetics {
+        let model = quoted(&site.generations[arithmetic.generations[0]].asked);
         all.push(format!("tcnum models {model} --instr {name}"));
         all.push(format!("tcnum features --device {model} --instr {name}"));
     }

@@ -57,15 +57,15 @@ pub(super) fn cost(entry: &Entry) -> Option<Markup> {
     let number = |value: Option<f64>| value.map_or("-".into(), three_digits);
     let share = |value: Option<f64>| value.map_or("-".into(), |value| format!("{:.0} %", 100.0 * value));
     let rows = html! {
-        @for own in &all {
+        @for cost in &all {
             tr {
-                th scope="row" { (own.device) }
-                td { (own.execution) @if !own.machine.is_empty() { ": " code { (own.machine) } } }
-                td.n { (number(own.latency)) }
-                td.n { (number(own.best_rate)) }
-                td.n { (share(own.share)) }
-                td.n { (number(own.tera)) }
-                td { (own.date) ", " code { (own.source) } }
+                th scope="row" { (cost.device) }
+                td { (cost.execution) @if !cost.machine.is_empty() { ": " code { (cost.machine) } } }
+                td.n { (number(cost.latency)) }
+                td.n { (number(cost.best_rate)) }
+                td.n { (share(cost.share)) }
+                td.n { (number(cost.tera)) }
+                td { (cost.date) ", " code { (cost.source) } }
             }
         }
     };

@@ -36,7 +36,7 @@ struct Compared {
 
 impl Compared {
     fn differs(&self) -> bool {
-        DIFFERS.iter().any(|own| self.verdict.starts_with(own))
+        DIFFERS.iter().any(|words| self.verdict.starts_with(words))
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn chapter(all: &[Repeated], others: &Results) -> Chapter {
             .into(),
     })];
     let cells =
-        |own: Compared| vec![own.device, own.source, own.what, own.published, own.measured, own.verdict, own.why];
+        |row: Compared| vec![row.device, row.source, row.what, row.published, row.measured, row.verdict, row.why];
     let labels = [sheets::DEVICE, "source", "figure or claim", "published", "measured", "verdict", "why"];
     let sheet = Sheet::new("Differences from the literature", &labels, &[], rows.into_iter().map(cells).collect());
     if count > 0 {
@@ -64,16 +64,16 @@ pub(super) fn chapter(all: &[Repeated], others: &Results) -> Chapter {
 /// Makes the table of counts: a row for each source and device.
 pub(super) fn counts(all: &[Repeated], others: &Results) -> Sheet {
     let mut rows: Vec<(String, String, [usize; 3])> = Vec::new();
-    for own in compared(all, others) {
-        let at = rows.iter().position(|(device, source, _)| (device, source) == (&own.device, &own.source));
+    for row in compared(all, others) {
+        let at = rows.iter().position(|(device, source, _)| (device, source) == (&row.device, &row.source));
         let at = at.unwrap_or_else(|| {
-            rows.push((own.device.clone(), own.source.clone(), [0; 3]));
+            rows.push((row.device.clone(), row.source.clone(), [0; 3]));
             rows.len() - 1
         });
-        let agrees = AGREES.iter().any(|words| own.verdict.starts_with(words));
+        let agrees = AGREES.iter().any(|words| row.verdict.starts_with(words));
         rows[at].2[if agrees {
             0
-        } else if own.differs() {
+        } else if row.differs() {
             1
         } else {
             2
@@ -90,8 +90,8 @@ pub(super) fn counts(all: &[Repeated], others: &Results) -> Sheet {
 /// Every published figure and claim.
 fn compared(all: &[Repeated], others: &Results) -> Vec<Compared> {
     let mut rows = Vec::new();
-    for own in all {
-        rows.extend(of_results(&own.results, &own.label));
+    for repeated in all {
+        rows.extend(of_results(&repeated.results, &repeated.label));
     }
     rows.extend(of_results(others, ""));
     rows
@@ -149,8 +149,8 @@ fn of_results(results: &Results, label: &str) -> Vec<Compared> {
 }
 
 fn device(line: &Line) -> String {
-    let own = [line.text("device"), line.text(CHIP)].into_iter().find(|name| !name.is_empty());
-    sheets::short(own.unwrap_or_default())
+    let name = [line.text("device"), line.text(CHIP)].into_iter().find(|name| !name.is_empty());
+    sheets::short(name.unwrap_or_default())
 }
 
 /// The columns that name a figure, as one text.
@@ -172,12 +172,12 @@ fn named(line: &Line, naming: &[&str]) -> String {
 
 /// The reason of a row, else the explanation of its cell.
 fn why(line: &Line, explanations: Option<&Table>) -> String {
-    let own = [line.text("why"), line.text("reason")].into_iter().find(|text| !text.is_empty());
+    let reason = [line.text("why"), line.text("reason")].into_iter().find(|text| !text.is_empty());
     let of =
         |other: &Line| ["instruction", "op", "init", "reference"].iter().all(|key| line.text(key) == other.text(key));
     let explained = || {
         let other = explanations.and_then(|table| Rows(table).iter().find(of))?;
         Some([other.text("accepted"), other.text("explanation")].into_iter().find(|text| !text.is_empty())?.to_string())
     };
-    own.map(str::to_string).or_else(explained).unwrap_or_default()
+    reason.map(str::to_string).or_else(explained).unwrap_or_default()
 }

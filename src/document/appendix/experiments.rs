@@ -30,7 +30,7 @@ pub(super) fn separated(results: &Results) -> (Vec<Repeated>, Results) {
     for kept in &results.kept {
         match name(&kept.report) {
             None => others.push(kept.clone()),
-            Some(name) => match groups.iter_mut().find(|(own, _)| *own == name) {
+            Some(name) => match groups.iter_mut().find(|(other, _)| *other == name) {
                 Some((_, known)) => known.push(kept.clone()),
                 None => groups.push((name, vec![kept.clone()])),
             },
@@ -38,7 +38,7 @@ pub(super) fn separated(results: &Results) -> (Vec<Repeated>, Results) {
     }
     // In the order of the appendix that this program runs; others follow.
     let usual = Preset::paper();
-    let place = |name: &str| usual.experiments().position(|own| own == name).unwrap_or(usize::MAX);
+    let place = |name: &str| usual.experiments().position(|listed| listed == name).unwrap_or(usize::MAX);
     groups.sort_by_key(|(name, _)| place(name));
     (groups.into_iter().map(|(name, kept)| repeated(name, kept)).collect(), Results::new(others))
 }
@@ -49,13 +49,15 @@ fn name(report: &Report) -> Option<String> {
         return None;
     }
     let words = report.invocation.split(' ').map(|word| word.trim_matches('\''));
-    let mut named = words.filter(|word| word.ends_with(".toml") || experiment::shipped().any(|own| own == *word));
+    let mut named =
+        words.filter(|word| word.ends_with(".toml") || experiment::shipped().any(|shipped| shipped == *word));
     let path = Path::new(named.next()?);
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
 }
 
 fn repeated(name: String, kept: Vec<Kept>) -> Repeated {
-    let experiment = experiment::shipped().find(|own| *own == name).and_then(|own| Experiment::find(own).ok());
+    let experiment =
+        experiment::shipped().find(|shipped| *shipped == name).and_then(|shipped| Experiment::find(shipped).ok());
     let mut notes: Vec<String> = Vec::new();
     for note in kept.iter().flat_map(|kept| &kept.report.notes) {
         if !notes.contains(note) {
@@ -65,8 +67,8 @@ fn repeated(name: String, kept: Vec<Kept>) -> Repeated {
     // The first note of an experiment has its title and its source.
     let source = notes.iter().position(|note| note.contains(" Source: ")).map(|at| notes.remove(at));
     Repeated {
-        label: experiment.as_ref().and_then(|own| own.label.clone()).unwrap_or_else(|| name.clone()),
-        cite: experiment.and_then(|own| own.cite),
+        label: experiment.as_ref().and_then(|experiment| experiment.label.clone()).unwrap_or_else(|| name.clone()),
+        cite: experiment.and_then(|experiment| experiment.cite),
         source: source.unwrap_or_default(),
         notes,
         results: Results::new(kept),

@@ -9,14 +9,14 @@ mod sheets;
 use super::{Block, Chapter, Document, Results, compose};
 
 /// Chapters of other results that an appendix has in its own way.
-const OWN: [&str; 2] = ["summary", "commands"];
+const REPLACED: [&str; 2] = ["summary", "commands"];
 
 /// Makes the appendix of results: experiments by source, other results by chapter, and differences.
 pub(crate) fn appendix(results: &Results) -> Document {
     let (experiments, others) = experiments::separated(results);
     let lead = compose(results).lead;
     let chips: Vec<String> = results.subjects().iter().map(|chip| sheets::short(chip)).collect();
-    let of_others = compose(&others).parts.into_iter().filter(|part| !OWN.contains(&part.id)).map(device_first);
+    let of_others = compose(&others).parts.into_iter().filter(|part| !REPLACED.contains(&part.id)).map(device_first);
     let mut all = vec![setup::chapter(results, &experiments, &others)];
     all.extend(of_others);
     all.extend(published::chapters(&experiments));

@@ -6,8 +6,8 @@ use crate::document::{Block, Chapter, Figure, Source, figures};
 /// Makes the chapters: of published tables and figures, and of the growth of errors.
 pub(super) fn chapters(all: &[Repeated]) -> [Chapter; 2] {
     let blocks = |growth: bool| {
-        let own = all.iter().filter(|own| is_of_growth(own) == growth);
-        own.flat_map(section).collect::<Vec<Block>>()
+        let chosen = all.iter().filter(|repeated| is_of_growth(repeated) == growth);
+        chosen.flat_map(section).collect::<Vec<Block>>()
     };
     [
         Chapter { id: "published", heading: "Published tables and figures", blocks: blocks(false) },
@@ -16,23 +16,23 @@ pub(super) fn chapters(all: &[Repeated]) -> [Chapter; 2] {
 }
 
 /// True if an experiment repeats nothing that is published.
-fn is_of_growth(own: &Repeated) -> bool {
-    own.cite.is_none() && own.results.table("product_errors").is_some()
+fn is_of_growth(repeated: &Repeated) -> bool {
+    repeated.cite.is_none() && repeated.results.table("product_errors").is_some()
 }
 
-fn section(own: &Repeated) -> Vec<Block> {
+fn section(repeated: &Repeated) -> Vec<Block> {
     let mut blocks = vec![
-        Block::Heading(own.label.clone()),
-        Block::Source(Source { text: own.source.clone(), key: own.cite.clone() }),
+        Block::Heading(repeated.label.clone()),
+        Block::Source(Source { text: repeated.source.clone(), key: repeated.cite.clone() }),
     ];
-    if !own.notes.is_empty() {
-        blocks.push(Block::List(own.notes.clone()));
+    if !repeated.notes.is_empty() {
+        blocks.push(Block::List(repeated.notes.clone()));
     }
-    for key in keys(own) {
-        let Some(table) = own.results.table(key) else { continue };
-        let (shown, folded) = figures::of_table(&own.results, &table);
+    for key in keys(repeated) {
+        let Some(table) = repeated.results.table(key) else { continue };
+        let (shown, folded) = figures::of_table(&repeated.results, &table);
         // Names of figures are unique within an experiment only.
-        let named = |figure: Figure| Figure { name: format!("{}-{}", own.name, figure.name), ..figure };
+        let named = |figure: Figure| Figure { name: format!("{}-{}", repeated.name, figure.name), ..figure };
         blocks.extend(shown.into_iter().chain(folded).map(|figure| Block::Figure(named(figure))));
         blocks
             .extend(sheets::sheets(&table).into_iter().filter(|sheet| !sheet.shown.rows.is_empty()).map(Block::Table));
@@ -41,9 +41,9 @@ fn section(own: &Repeated) -> Vec<Block> {
 }
 
 /// The keys of the tables of an experiment, in their order; devices have a chapter of their own.
-fn keys(own: &Repeated) -> Vec<&'static str> {
+fn keys(repeated: &Repeated) -> Vec<&'static str> {
     let mut keys: Vec<&str> = Vec::new();
-    for table in own.results.kept.iter().flat_map(|kept| &kept.report.tables) {
+    for table in repeated.results.kept.iter().flat_map(|kept| &kept.report.tables) {
         if table.key != "devices" && !keys.contains(&table.key) {
             keys.push(table.key);
         }

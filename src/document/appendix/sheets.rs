@@ -44,13 +44,13 @@ struct Turned {
 
 /// The place of a table among the tables of an experiment.
 pub(super) fn place(key: &str) -> usize {
-    LAYOUT.order.iter().position(|own| own == key).unwrap_or(LAYOUT.order.len())
+    LAYOUT.order.iter().position(|listed| listed == key).unwrap_or(LAYOUT.order.len())
 }
 
 /// The sheets of a table, with the names of devices in short.
 pub(super) fn sheets(table: &Table) -> Vec<Sheet> {
     let table = with_device(table);
-    match LAYOUT.turned.iter().find(|own| own.table == table.key) {
+    match LAYOUT.turned.iter().find(|turned| turned.table == table.key) {
         Some(turned) => turned.cells.iter().map(|cell| turn(&table, turned, cell)).collect(),
         None => vec![plain_sheet(&table)],
     }
@@ -110,8 +110,8 @@ fn plain_sheet(table: &Table) -> Sheet {
     let mut shown = ShownTable::new(table, &ViewLayout { columns: columns.clone(), ..ViewLayout::default() }, plain);
     let known = columns.iter().filter(|key| table.columns.iter().any(|column| column.key == **key));
     for (label, key) in shown.labels.iter_mut().zip(known) {
-        if let Some(own) = LAYOUT.headings.get(key) {
-            *label = own.clone();
+        if let Some(heading) = LAYOUT.headings.get(key) {
+            *label = heading.clone();
         }
     }
     Sheet { caption: captioned(title(table), shown.legend.as_deref()), shown }.hoisted()
@@ -129,7 +129,7 @@ fn turn(table: &Table, turned: &Turned, cell: &str) -> Sheet {
     for row in &table.rows {
         let (name, head) = (texts(row, &naming), texts(row, &across).join(", "));
         let column = number(&mut heads, head);
-        let at = rows.iter().position(|(own, _)| *own == name).unwrap_or_else(|| {
+        let at = rows.iter().position(|(other, _)| *other == name).unwrap_or_else(|| {
             rows.push((name, BTreeMap::new()));
             rows.len() - 1
         });
@@ -138,7 +138,7 @@ fn turn(table: &Table, turned: &Turned, cell: &str) -> Sheet {
         }
     }
     let label = |at: &usize| table.columns[*at].look.heading.unwrap_or(&table.columns[*at].key).to_string();
-    let own = value.map_or_else(String::new, |at| LAYOUT.headings.get(cell).cloned().unwrap_or_else(|| label(&at)));
+    let heading = value.map_or_else(String::new, |at| LAYOUT.headings.get(cell).cloned().unwrap_or_else(|| label(&at)));
     let across: Vec<String> = across.iter().map(label).collect();
     let labels: Vec<String> = naming.iter().map(label).chain(heads.iter().cloned()).collect();
     let lines = rows.into_iter().map(|(name, cells)| {
@@ -147,13 +147,13 @@ fn turn(table: &Table, turned: &Turned, cell: &str) -> Sheet {
     });
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     let numeric: Vec<usize> = (naming.len()..labels.len()).collect();
-    let caption = format!("{}: {own}, by {}", title(table), across.join(", "));
+    let caption = format!("{}: {heading}, by {}", title(table), across.join(", "));
     Sheet::new(caption, &labels, &numeric, lines.collect())
 }
 
 /// The place of a text, which is added if it is new.
 fn number(texts: &mut Vec<String>, text: String) -> usize {
-    texts.iter().position(|own| *own == text).unwrap_or_else(|| {
+    texts.iter().position(|other| *other == text).unwrap_or_else(|| {
         texts.push(text);
         texts.len() - 1
     })
@@ -168,8 +168,9 @@ mod tests {
     fn the_layout_names_tables_and_columns_that_are_declared() {
         let declared = tables::declared();
         let columns = |table: &str| {
-            let own = declared.iter().find(|own| own.key == table).unwrap_or_else(|| panic!("{table}"));
-            own.columns.iter().map(|column| column.key.to_string()).collect::<Vec<_>>()
+            let declaration =
+                declared.iter().find(|declaration| declaration.key == table).unwrap_or_else(|| panic!("{table}"));
+            declaration.columns.iter().map(|column| column.key.to_string()).collect::<Vec<_>>()
         };
         for (table, named) in &LAYOUT.columns {
             let has = columns(table);

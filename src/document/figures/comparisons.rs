@@ -23,10 +23,10 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
         Some(((chip(&chip_of(&row)), operands, unit), [row.number("compared")?, row.number("seconds")?]))
     });
     let counted = together(rows).into_iter().filter_map(|((chip, operands, unit), counts)| {
-        let [compared, seconds] = [0, 1].map(|at| counts.iter().map(|own| own[at]).sum::<f64>());
+        let [compared, seconds] = [0, 1].map(|at| counts.iter().map(|pair| pair[at]).sum::<f64>());
         let hover = format!("{} cases in {} s", grouped(compared as i64), three_digits(seconds));
-        let found = compared > 0.0 && seconds > 0.0;
-        found.then(|| Rated { keys: vec![chip, unit], operands, rate: compared / seconds, hover })
+        let is_timed = compared > 0.0 && seconds > 0.0;
+        is_timed.then(|| Rated { keys: vec![chip, unit], operands, rate: compared / seconds, hover })
     });
     let axis = Axis::new("cases a second", Scale::Decades);
     let caption = "results compared with the model in a second";
@@ -37,7 +37,7 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
 pub(super) fn generations(table: &Table) -> Vec<Figure> {
     let both = Rows(table).iter().flat_map(|row| [row.text("x"), row.text("y")]);
     let names: Vec<String> = both.collect::<BTreeSet<_>>().into_iter().take(MOST).map(String::from).collect();
-    let place = |name: &str| names.binary_search_by(|own| own.as_str().cmp(name)).ok();
+    let place = |name: &str| names.binary_search_by(|other| other.as_str().cmp(name)).ok();
     let mut tiles = Vec::new();
     for row in Rows(table).iter() {
         let (x, y) = (row.text("x"), row.text("y"));
@@ -78,7 +78,7 @@ pub(super) fn integers(table: &Table) -> Vec<Figure> {
     let columns = distinct(Rows(table).iter().map(|row| on(&row)));
     let tile = |row: crate::document::rows::Line| {
         let (held, exact) = (row.number("held")?, row.number("exact")?);
-        let place = |names: &[String], name: &str| names.iter().position(|own| own == name);
+        let place = |names: &[String], name: &str| names.iter().position(|other| other == name);
         let share = if held > 0.0 { exact / held } else { 0.0 };
         Some(Tile {
             row: place(&rows, row.text("scheme"))?,

@@ -67,17 +67,18 @@ impl Rated {
         }
         let (name, title, caption) = words;
         let fastest = |(operands, rates): (String, Vec<f64>)| (operands, rates.into_iter().fold(0.0, f64::max));
-        let grouped = together(all.iter().map(|own| (own.operands.clone(), own.rate)));
+        let grouped = together(all.iter().map(|rate| (rate.operands.clone(), rate.rate)));
         let mut rows: Vec<(String, f64)> = grouped.into_iter().map(fastest).collect();
         rows.sort_by(|one, other| one.1.total_cmp(&other.1));
-        let curves = together(all.into_iter().map(|own| (own.keys.clone(), own))).into_iter().map(|(keys, rated)| {
-            let points = rated.into_iter().map(|own| {
-                let row = rows.iter().position(|(operands, _)| *operands == own.operands).unwrap_or(0);
-                Point::new(own.rate, row as f64, format!("{}\n{}", own.operands, own.hover))
+        let curves =
+            together(all.into_iter().map(|rate| (rate.keys.clone(), rate))).into_iter().map(|(keys, rated)| {
+                let points = rated.into_iter().map(|rate| {
+                    let row = rows.iter().position(|(operands, _)| *operands == rate.operands).unwrap_or(0);
+                    Point::new(rate.rate, row as f64, format!("{}\n{}", rate.operands, rate.hover))
+                });
+                let line = ChartLine { joined: false, ..ChartLine::new("", points.collect()) };
+                Curve { keys, line }
             });
-            let line = ChartLine { joined: false, ..ChartLine::new("", points.collect()) };
-            Curve { keys, line }
-        });
         let curves = curves.collect();
         let chart = Chart::new(
             title,

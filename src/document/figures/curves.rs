@@ -47,7 +47,7 @@ impl Binades {
     /// The binades of histograms, which have the same lowest one.
     pub(super) fn of(all: &[Vec<f64>]) -> Binades {
         let lowest = all.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let others = || all.iter().flatten().copied().filter(|own| *own > lowest);
+        let others = || all.iter().flatten().copied().filter(|binade| *binade > lowest);
         let most = others().fold(lowest + 1.0, f64::max);
         Binades { lowest, least: others().fold(most, f64::min), most }
     }
@@ -119,12 +119,12 @@ fn best(curves: &[Curve], varying: &[usize]) -> Vec<Group> {
         .collect();
     choices.sort_by_key(|keys| (keys.len(), keys.clone()));
     let divided = by(curves, varying, if varying.len() > 1 { &varying[..1] } else { &[] });
-    let most = FAR * divided.iter().map(|own| own.lines.len().div_ceil(LEGEND)).sum::<usize>();
+    let most = FAR * divided.iter().map(|group| group.lines.len().div_ceil(LEGEND)).sum::<usize>();
     for facets in choices {
         let groups = by(curves, varying, &facets);
         let lines: usize = groups.iter().map(|group| group.lines.len()).sum();
         let few = facets.is_empty() || (lines >= 2 * groups.len() && groups.len() <= most);
-        if few && groups.iter().all(|own| own.lines.len() <= LEGEND) {
+        if few && groups.iter().all(|group| group.lines.len() <= LEGEND) {
             return groups;
         }
     }
@@ -174,8 +174,8 @@ fn joined(names: &[Vec<String>], notes: &mut Vec<String>) -> String {
     let keys = names.first().map_or(0, Vec::len);
     let parts: Vec<Vec<String>> = (0..keys).map(|key| distinct(names.iter().map(|name| name[key].clone()))).collect();
     // Every combination of the words of each key is there, so that they can be said key by key.
-    let whole = parts.iter().map(Vec::len).product::<usize>() == names.len();
-    match whole {
+    let is_complete = parts.iter().map(Vec::len).product::<usize>() == names.len();
+    match is_complete {
         true => phrase(&parts.iter().map(|words| several(words, notes)).collect::<Vec<_>>()),
         false => several(&names.iter().map(|name| phrase(name)).collect::<Vec<_>>(), notes),
     }

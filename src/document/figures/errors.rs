@@ -34,7 +34,7 @@ pub(super) fn histograms(table: &Table) -> Vec<Figure> {
         (vec![row.text("op").to_string(), operands, unit, on(row)], row.numbers("ulp_histogram"))
     }));
     let curve = |(keys, all): (Vec<String>, Vec<Vec<f64>>)| {
-        let counts: Vec<f64> = (0..edges.len()).map(|at| all.iter().map(|own| own[at]).sum()).collect();
+        let counts: Vec<f64> = (0..edges.len()).map(|at| all.iter().map(|histogram| histogram[at]).sum()).collect();
         let samples: f64 = counts.iter().sum();
         let point = |(at, count): (usize, &f64)| {
             let hover = format!("{} ulp: {} of {}", names[at], grouped(*count as i64), grouped(samples as i64));

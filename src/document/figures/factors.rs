@@ -22,7 +22,7 @@ const FACTORS: [(&str, &str); 4] = [
 pub(super) fn precision(table: &Table) -> Vec<Figure> {
     let rows = Rows(table).iter().filter(|row| row.number("samples").is_some_and(|all| all > 0.0));
     let mut factors = together(rows.map(|row| (row.text("factor"), row)));
-    factors.sort_by_key(|(factor, _)| FACTORS.iter().position(|(own, _)| own == factor).unwrap_or(FACTORS.len()));
+    factors.sort_by_key(|(factor, _)| FACTORS.iter().position(|(name, _)| name == factor).unwrap_or(FACTORS.len()));
     factors.iter().flat_map(|(factor, rows)| of_factor(table, factor, rows)).collect()
 }
 
@@ -55,7 +55,7 @@ fn of_factor(table: &Table, factor: &str, rows: &[Row]) -> Vec<Figure> {
         });
         Curve { keys, line: ChartLine::new("", points.collect()) }
     };
-    let axis = FACTORS.iter().find(|(own, _)| *own == factor).map_or(factor, |(_, axis)| axis);
+    let axis = FACTORS.iter().find(|(name, _)| *name == factor).map_or(factor, |(_, axis)| axis);
     let article = if matches!(factor, "k" | "cancelled bits") { "" } else { "the " };
     let chart = Chart::new(
         format!("Precision of sums against {article}{factor}"),

@@ -73,8 +73,8 @@ const DRAWN: [(&str, Draw); 19] = [
 
 /// The shown and the folded figures of a table.
 pub(super) fn of_table(results: &Results, table: &Table) -> (Vec<Figure>, Vec<Figure>) {
-    let own = DRAWN.iter().filter(|(key, _)| *key == table.key);
-    let mut all: Vec<Figure> = own.flat_map(|(_, draw)| drawn(results, table, draw)).collect();
+    let entries = DRAWN.iter().filter(|(key, _)| *key == table.key);
+    let mut all: Vec<Figure> = entries.flat_map(|(_, draw)| drawn(results, table, draw)).collect();
     all.truncate(MOST);
     let folded = all.split_off(all.len().min(SHOWN));
     (all, folded)
@@ -103,8 +103,8 @@ fn drawn(results: &Results, table: &Table, draw: &Draw) -> Vec<Figure> {
     let tested = rows.iter().filter(|line| line.text("verdict") != NOT_TESTABLE);
     let chips: BTreeSet<_> = tested.map(|line| device(&line)).collect();
     let mut figures = draw(table);
-    if let Some(words) = results.according_to(|own| chips.contains(own)) {
-        let words = chips.iter().fold(words, |words, own| words.replace(own, &chip(own)));
+    if let Some(words) = results.according_to(|name| chips.contains(name)) {
+        let words = chips.iter().fold(words, |words, name| words.replace(name, &chip(name)));
         for figure in &mut figures {
             figure.drawing.notes().push(words.clone());
             figure.caption = format!("{} {words}", figure.caption);

@@ -48,10 +48,10 @@ impl Instructions {
         let all: Vec<(&str, &str)> = all.collect();
         let alike = |name: fn(&str) -> [String; 2]| -> HashSet<String> {
             let (mut first, mut alike) = (HashMap::new(), HashSet::new());
-            for (chip, own) in &all {
-                let known = first.entry((chip, name(own))).or_insert(own);
-                if known != &own {
-                    alike.extend([known.to_string(), own.to_string()]);
+            for (chip, instruction) in &all {
+                let known = first.entry((chip, name(instruction))).or_insert(instruction);
+                if known != &instruction {
+                    alike.extend([known.to_string(), instruction.to_string()]);
                 }
             }
             alike
@@ -85,10 +85,10 @@ fn shaped(name: &str) -> [String; 2] {
 fn named(name: &str, unit: impl Fn(&Instruction) -> String) -> [String; 2] {
     let Some(i) = isa::known(name) else { return [String::new(), name.to_string()] };
     let operands = if i.a.name == i.b.name { i.a.name.to_string() } else { format!("{} * {}", i.a.name, i.b.name) };
-    let scaled = i.scale.map_or(String::new(), |scale| format!(", {} for {}", scale.format.name, scale.block));
+    let scale = i.scale.map_or(String::new(), |scale| format!(", {} for {}", scale.format.name, scale.block));
     let result = if USUAL.contains(&i.d.name) { String::new() } else { format!(" -> {}", i.d.name) };
     let other = if i.c.name == i.d.name { String::new() } else { format!(" (c in {})", i.c.name) };
-    [operands + &scaled, unit(&i) + &result + &other]
+    [operands + &scale, unit(&i) + &result + &other]
 }
 
 /// The family and formats of an instruction, in one name.

@@ -94,7 +94,7 @@ type Number<'a> = (&'a Pair, Option<f64>, Option<f64>);
 fn dots(name: &str, title: &str, axis: &str, pairs: Vec<Pair>, notes: Vec<String>) -> Vec<Figure> {
     let mut names = distinct(pairs.iter().map(|pair| pair.name.clone()));
     names.reverse();
-    let place = |name: &str| names.iter().position(|own| own == name).unwrap_or(0) as f64;
+    let place = |name: &str| names.iter().position(|other| other == name).unwrap_or(0) as f64;
     let mut points = Vec::new();
     for pair in &pairs {
         let keys = |who: &str| pair.panel.iter().cloned().chain([who.to_string()]).collect::<Vec<_>>();

@@ -128,13 +128,17 @@ proptest! {
         let Arranged { panels, fixed, notes } = arranged(curves.collect());
         for (keys, number) in &all {
             let says = |panel: &Panel, line: &ChartLine| {
-                let text = [&panel.title, &line.name, &fixed.join(", ")].map(|own| own.replace([',', '='], " ")).join(" ");
+                let text = [&panel.title, &line.name, &fixed.join(", ")]
+                    .map(|words| words.replace([',', '='], " "))
+                    .join(" ");
                 let listed = notes.iter().filter(|note| note.starts_with(&line.name)).cloned().collect::<String>();
                 keys.iter().all(|key| text.split_whitespace().any(|word| word == key) || listed.contains(key))
             };
-            let found = panels.iter().flat_map(|panel| panel.lines.iter().map(move |line| (panel, line)));
-            let found: Vec<_> = found.filter(|(panel, line)| says(panel, line) && line.points[0].y == f64::from(*number)).collect();
-            prop_assert!(!found.is_empty(), "{:?} {:?}", keys, panels);
+            let lines = panels.iter().flat_map(|panel| panel.lines.iter().map(move |line| (panel, line)));
+            let lines: Vec<_> = lines
+                .filter(|(panel, line)| says(panel, line) && line.points[0].y == f64::from(*number))
+                .collect();
+            prop_assert!(!lines.is_empty(), "{:?} {:?}", keys, panels);
         }
         for panel in &panels {
             prop_assert!((1..=LEGEND).contains(&panel.lines.len()));

@@ -42,15 +42,15 @@ impl Figures<'_> {
         }
     }
 
-    /// Draws the figures of a result; `whole` means that the work was not interrupted.
+    /// Draws the figures of a result; `complete` means that the work was not interrupted.
     ///
     /// # Errors
     /// A request error: a whole result without a figure, a file that cannot be written, or one that is no drawing.
-    pub(crate) fn write(&self, report: &Report, whole: bool) -> Result<()> {
+    pub(crate) fn write(&self, report: &Report, complete: bool) -> Result<()> {
         let Some(flag) = self.drawings.flag() else { return Ok(()) };
         match figures(report) {
             all if !all.is_empty() => self.drawings.write(&all),
-            _ if whole => Err(Error::request(format!("{flag}: this result has no figure"))),
+            _ if complete => Err(Error::request(format!("{flag}: this result has no figure"))),
             _ => Ok(()),
         }
     }
@@ -134,9 +134,11 @@ impl Drawings {
         })?;
         let files = all.iter().flat_map(|figure| DrawingKind::all().map(move |kind| (figure, kind)));
         let path = |name: &str, kind: DrawingKind| folder.join(format!("{name}.{}", kind.ending()));
-        files.clone().try_for_each(|(own, kind)| atomic::derivable(&path(&own.name, kind), &DrawingFile(kind)))?;
         files
             .clone()
-            .try_for_each(|(own, kind)| atomic::write(&path(&own.name, kind), &own.drawing.scene(width).bytes(kind)))
+            .try_for_each(|(figure, kind)| atomic::derivable(&path(&figure.name, kind), &DrawingFile(kind)))?;
+        files.clone().try_for_each(|(figure, kind)| {
+            atomic::write(&path(&figure.name, kind), &figure.drawing.scene(width).bytes(kind))
+        })
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
 
 /// True if the value of an argument names `file`.
 fn names(value: &OsStr, file: &Path) -> bool {
-    files_in(value).iter().any(|own| resolved(own).as_deref() == Some(file))
+    files_in(value).iter().any(|path| resolved(path).as_deref() == Some(file))
 }
 
 /// Files that the value of an argument may name.
@@ -185,7 +185,10 @@ mod tests {
 
     /// All commands, with those below them.
     fn commands(command: &Command) -> Vec<Command> {
-        command.get_subcommands().flat_map(|own| std::iter::once(own.clone()).chain(commands(own))).collect()
+        command
+            .get_subcommands()
+            .flat_map(|subcommand| std::iter::once(subcommand.clone()).chain(commands(subcommand)))
+            .collect()
     }
 
     #[test]

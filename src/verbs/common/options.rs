@@ -160,7 +160,7 @@ impl OutputDestination {
     /// A request error if a file cannot be written, after everything else is; the old file, if any, is then untouched.
     pub fn write(&self, report: &Report) -> Result<()> {
         let also = self.write_also(report);
-        let own = match (&self.out, self.folder()) {
+        let written = match (&self.out, self.folder()) {
             (None, _) => self.print(report),
             (Some(_), Some(folder)) => std::fs::create_dir_all(folder)
                 .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))
@@ -170,16 +170,16 @@ impl OutputDestination {
                 atomic::write(path, text.as_bytes())
             }
         };
-        let own = match own {
+        let written = match written {
             Err(error) if self.out.is_some() => {
                 let mut report = report.clone();
                 // The error is returned below, whether a file or an interruption caused it.
                 let _ = report.until_interrupted::<()>(Err(error.clone()));
                 self.print(&report).and(Err(error.within("--out failed, so the result is on standard output")))
             }
-            own => own,
+            written => written,
         };
-        own.and(also)
+        written.and(also)
     }
 
     fn print(&self, report: &Report) -> Result<()> {
@@ -223,9 +223,9 @@ const NARROWEST: usize = 40;
 
 /// Columns of the terminal on standard output, else of the variable COLUMNS, else [`WIDTH`].
 fn terminal_width() -> usize {
-    let own = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into());
+    let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into());
     let said = || std::env::var("COLUMNS").ok()?.parse().ok();
-    own.or_else(said).filter(|width| *width > 0).unwrap_or(WIDTH).max(NARROWEST)
+    terminal.or_else(said).filter(|width| *width > 0).unwrap_or(WIDTH).max(NARROWEST)
 }
 
 /// A device by its name in reports: `model:hopper` for hopper and H100.

@@ -79,13 +79,13 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let knowledge =
         Knowledge { models: arguments.models.names(), library: Some(&attributes), factors: operands.scale_factors() };
     let progress = Progress::new(&arguments.destination);
-    let mut found = None;
-    let outcome = between::between(&mut sides, &factors, &knowledge, &mut found, &|what| progress.step(what));
-    let Some(found) = found else { return outcome };
-    tables::report_between(&found, &factors, &sides, report);
+    let mut comparison = None;
+    let outcome = between::between(&mut sides, &factors, &knowledge, &mut comparison, &|what| progress.step(what));
+    let Some(comparison) = comparison else { return outcome };
+    tables::report_between(&comparison, &factors, &sides, report);
     outcome?;
-    match (&*arguments.apart, &found.smallest) {
-        (Some(path), Some(own)) => write_operands(path, &own.factors),
+    match (&*arguments.apart, &comparison.smallest) {
+        (Some(path), Some(smallest)) => write_operands(path, &smallest.factors),
         _ => Ok(()),
     }
 }

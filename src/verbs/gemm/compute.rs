@@ -100,8 +100,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     progress.note(&format!("computing {m} x {n} x {} on {}", factors.k(), device.identity().name));
     let gpu = arguments.on.map(CudaDevice::open).transpose()?;
     report.notes.extend(gpu.as_ref().map(|gpu| {
-        let own = gpu.identity();
-        format!("Computed on {}, {}.", own.name, own.description)
+        let identity = gpu.identity();
+        format!("Computed on {}, {}.", identity.name, identity.description)
     }));
     let made = {
         let bar = Bar::new(&progress, "computing", m as u64 * n as u64, 0, 1);

@@ -154,7 +154,8 @@ fn single(
     let compared = compare(arguments.compare.as_ref(), &d, report);
     let mut metadata = vec![("tcnum.device", name), ("tcnum.source", invocation())];
     metadata.extend(schedule.map(|schedule| ("tcnum.schedule", schedule.to_toml())));
-    metadata.extend(explained.attributes.map(|(own, _)| ("tcnum.algorithm", campaign.schedules.words(&own))));
+    metadata
+        .extend(explained.attributes.map(|(attributes, _)| ("tcnum.algorithm", campaign.schedules.words(&attributes))));
     let metadata = metadata.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
     let kept = write_schedule(arguments.schedule_out.as_ref(), schedule);
     let written = arguments.destination.out.as_ref().map_or(Ok(()), |path| product::write(path, &d, metadata));

@@ -86,20 +86,21 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         arguments.matched.as_ref().ok_or_else(|| Error::request("D is missing; name its file, or use --match-all"))?;
     let (factors, d) = source.for_match(request.suspects.instructions.first(), file, &mut report.notes)?;
     let kernels = &request.suspects.kernels;
-    let against = kernels.of_request(factors.c.is_some(), factors.bias.is_some()).filter(|own| !own.assumed);
-    report.notes.extend(against.map(|own| format!("{}.", own.sentence.trim_end_matches('.'))));
+    let against =
+        kernels.of_request(factors.c.is_some(), factors.bias.is_some()).filter(|contradiction| !contradiction.assumed);
+    report.notes.extend(against.map(|contradiction| format!("{}.", contradiction.sentence.trim_end_matches('.'))));
     if !arguments.kernels.is_empty() && !kernels.is_known() {
         report.notes.push(format!("{}.", kernels.sentence().trim_end_matches('.')));
     }
-    let mut found = Recognised::default();
-    let outcome = matching::search(&request, &factors, &d, &mut found, &|what| progress.step(what));
-    matching::report(&found, &factors, &d, file.label(), report);
-    let first = found.first().map(|first| &first.schedule);
+    let mut recognised = Recognised::default();
+    let outcome = matching::search(&request, &factors, &d, &mut recognised, &|what| progress.step(what));
+    matching::report(&recognised, &factors, &d, file.label(), report);
+    let first = recognised.first().map(|first| &first.schedule);
     let kept = write_schedule(arguments.schedule_out.as_ref(), first);
     let written = match arguments.apart.as_ref().filter(|_| outcome.is_ok()) {
         Some(path) => {
-            let own = found.apart.as_ref().map_or(Ok(()), |apart| write_operands(path, &apart.factors));
-            own.map(|()| report.notes.push(found.apart_note(path)))
+            let written = recognised.apart.as_ref().map_or(Ok(()), |apart| write_operands(path, &apart.factors));
+            written.map(|()| report.notes.push(recognised.apart_note(path)))
         }
         None => Ok(()),
     };

@@ -232,7 +232,7 @@ impl Tree<'_> {
             }
             false => format!("\"{name}\""),
         };
-        let terms: Vec<String> = terms.iter().map(|own| term(own, self.draw)).collect();
+        let terms: Vec<String> = terms.iter().map(|operand| term(operand, self.draw)).collect();
         parts.extend((!terms.is_empty()).then(|| format!("terms = [{}]", terms.join(", "))));
         parts.push(match open {
             true => format!("result = \"{}\"", self.draw.pick(&["aligned", "normalised"])),

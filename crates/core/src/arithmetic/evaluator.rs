@@ -115,8 +115,8 @@ impl Evaluator {
         let pieces = (0..).step_by(together).zip(d.chunks_mut(together * each));
         let copied = |first: usize, count: usize| {
             let piece = arrays.iter().zip(&sizes).map(|((name, bytes), (format, size))| {
-                let own = bytes[first * size..][..count * size].to_vec();
-                (*name, Codes::from_bytes(format, own).expect("whole codes"))
+                let copy = bytes[first * size..][..count * size].to_vec();
+                (*name, Codes::from_bytes(format, copy).expect("whole codes"))
             });
             Tiles::from_arrays(count, piece).expect("an instruction has A, B and C")
         };

@@ -30,8 +30,8 @@ pub use language::{
     value::{KeyTable, KeyValue},
 };
 pub use program::{
-    Addend, Destination, ElementaryOperation, Factors, IntegerSum, InvalidOperations, Multiply, OperationStep, Output, Program, Scaling,
-    Source, Sum, Unpack,
+    Addend, Destination, ElementaryOperation, Factors, IntegerSum, InvalidOperations, Multiply, OperationStep, Output,
+    Program, Scaling, Source, Sum, Unpack,
 };
 pub use reference::{Explanation, ExplanationLine};
 pub use shipped::{aliases, named, of_target, shipped, suggested};

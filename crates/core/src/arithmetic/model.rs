@@ -89,8 +89,8 @@ impl Model {
     /// True if the model covers one of the targets of `support`.
     /// A model without targets covers all. An instruction without targets (a user's) belongs to all.
     pub fn has(&self, support: &[Support]) -> bool {
-        let own = |support: &Support| self.architectures.iter().any(|name| name == support.architecture);
-        self.architectures.is_empty() || support.is_empty() || support.iter().any(own)
+        let listed = |support: &Support| self.architectures.iter().any(|name| name == support.architecture);
+        self.architectures.is_empty() || support.is_empty() || support.iter().any(listed)
     }
 
     /// Rule that covers `instruction`: the model has its target, and a pattern matches.

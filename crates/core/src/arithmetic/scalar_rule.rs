@@ -132,8 +132,8 @@ impl<'a> ScalarRule<'a> {
         let code = match self.form.nan {
             NanResult::Code(code) => return code,
             NanResult::First(invalid) => {
-                let own = &codes[..self.form.operation.operands()];
-                match own.iter().find(|code| from.decode(**code).class == Class::Nan) {
+                let operands = &codes[..self.form.operation.operands()];
+                match operands.iter().find(|code| from.decode(**code).class == Class::Nan) {
                     Some(code) => *code,
                     None => return invalid,
                 }

@@ -20,14 +20,14 @@ pub fn of_target(target: &str) -> Option<&'static str> {
 /// Shipped model with this name or alias, in any letter case (`Hopper`, `h100`, `SM_90`).
 pub fn named(name: &str) -> Option<&'static str> {
     let wanted = plain(name);
-    let own = shipped().find(|model| plain(model) == wanted);
-    own.or_else(|| shipped().find(|model| aliases(model).iter().any(|alias| plain(alias) == wanted)))
+    let by_name = shipped().find(|model| plain(model) == wanted);
+    by_name.or_else(|| shipped().find(|model| aliases(model).iter().any(|alias| plain(alias) == wanted)))
 }
 
 /// Other names of a shipped model: the GPUs and the targets that it describes.
 pub fn aliases(model: &str) -> Vec<String> {
-    let own = SHIPPED.iter().find(|(name, ..)| *name == model).map_or(&[][..], |(_, targets, _)| targets);
-    let targets = targets::all().iter().filter(|target| own.contains(&target.name));
+    let names = SHIPPED.iter().find(|(name, ..)| *name == model).map_or(&[][..], |(_, targets, _)| targets);
+    let targets = targets::all().iter().filter(|target| names.contains(&target.name));
     targets::distinct(targets.flat_map(|target| target.aliases()))
 }
 
@@ -36,28 +36,28 @@ pub fn aliases(model: &str) -> Vec<String> {
 pub fn suggested(name: &str, others: &[&'static str]) -> String {
     let models = shipped()
         .flat_map(|model| std::iter::once(model.to_string()).chain(aliases(model)).map(move |alias| (model, alias)));
-    let known: Vec<(&str, String)> = models.chain(others.iter().map(|own| (*own, own.to_string()))).collect();
+    let known: Vec<(&str, String)> = models.chain(others.iter().map(|other| (*other, other.to_string()))).collect();
     let (wanted, start) = (words(name), plain(name));
-    let shares = |own: &[String]| {
+    let shares = |candidate: &[String]| {
         let has = |of: &[String], all: &[String]| !all.is_empty() && all.iter().all(|word| of.contains(word));
-        has(own, &wanted) || has(&wanted, own)
+        has(candidate, &wanted) || has(&wanted, candidate)
     };
-    let mut like: Vec<&(&str, String)> = known.iter().filter(|(_, own)| shares(&words(own))).collect();
+    let mut like: Vec<&(&str, String)> = known.iter().filter(|(_, alias)| shares(&words(alias))).collect();
     if like.is_empty() && !start.is_empty() {
-        like = known.iter().filter(|(_, own)| plain(own).starts_with(&start)).collect();
+        like = known.iter().filter(|(_, alias)| plain(alias).starts_with(&start)).collect();
     }
     if like.is_empty() {
-        let score = |own: &str| strsim::normalized_damerau_levenshtein(&start, &plain(own));
+        let score = |alias: &str| strsim::normalized_damerau_levenshtein(&start, &plain(alias));
         // The first of equally similar ones.
         like.extend(known.iter().rev().max_by(|(_, x), (_, y)| score(x).total_cmp(&score(y))));
     }
     let mut models: Vec<&str> = like.iter().map(|(model, _)| *model).collect();
     models.dedup();
     let shown = |model: &&str| {
-        let own: Vec<&str> =
-            like.iter().filter(|(of, own)| of == model && own != model).map(|(_, own)| &own[..]).collect();
-        let own = own[..own.len().min(MOST_SUGGESTED)].join(", ");
-        if own.is_empty() { format!("'{model}'") } else { format!("'{model}' ({own})") }
+        let aliases: Vec<&str> =
+            like.iter().filter(|(of, alias)| of == model && alias != model).map(|(_, alias)| &alias[..]).collect();
+        let aliases = aliases[..aliases.len().min(MOST_SUGGESTED)].join(", ");
+        if aliases.is_empty() { format!("'{model}'") } else { format!("'{model}' ({aliases})") }
     };
     models.iter().take(MOST_SUGGESTED).map(shown).collect::<Vec<_>>().join(" or ")
 }
@@ -84,12 +84,12 @@ mod tests {
     #[test]
     fn an_alias_means_one_model_in_any_letter_case() {
         let all: Vec<(&str, String)> =
-            shipped().flat_map(|m| aliases(m).into_iter().map(move |own| (m, own))).collect();
+            shipped().flat_map(|m| aliases(m).into_iter().map(move |alias| (m, alias))).collect();
         for (model, alias) in &all {
             for name in [alias.clone(), alias.to_lowercase(), alias.to_uppercase(), alias.replace([' ', '_'], "-")] {
                 assert_eq!(named(&name), Some(*model), "{name}");
             }
-            let other = all.iter().find(|(other, own)| other != model && plain(own) == plain(alias));
+            let other = all.iter().find(|(other, second)| other != model && plain(second) == plain(alias));
             assert_eq!(other, None, "{alias} names two models");
         }
         for target in targets::all() {

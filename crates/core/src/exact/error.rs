@@ -76,7 +76,7 @@ fn rank(format: &Format, code: u64) -> Option<i64> {
         return table
             .ascending()
             .iter()
-            .position(|own| format.to_f64((*own).into()) == value)
+            .position(|listed| format.to_f64((*listed).into()) == value)
             .map(|place| place as i64);
     }
     let magnitude = match &format.encoding {

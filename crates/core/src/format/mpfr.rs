@@ -268,7 +268,7 @@ fn round_to_table(value: &Float, table: &ValueTable, rounding: Rounding, overflo
     let end = |below: bool| if below { numbers[0] } else { numbers[numbers.len() - 1] };
     let beyond = |below: bool, policy: Overflow| {
         let policy = if policy == Overflow::Standard { nearest.overflow } else { policy };
-        let infinity = first(&|own| own.is_infinite() && own.is_sign_negative() == below);
+        let infinity = first(&|listed| listed.is_infinite() && listed.is_sign_negative() == below);
         match policy {
             Overflow::Infinity => infinity.or(nan).unwrap_or(end(below)),
             Overflow::Nan => nan.unwrap_or(end(below)),
@@ -280,8 +280,8 @@ fn round_to_table(value: &Float, table: &ValueTable, rounding: Rounding, overflo
         return Some(beyond(negative, overflow));
     }
     if value.is_zero() {
-        let zeros = |own: f64| own == 0.0 && own.is_sign_negative() == negative;
-        if let Some(zero) = first(&zeros).or(first(&|own| own == 0.0)) {
+        let zeros = |listed: f64| listed == 0.0 && listed.is_sign_negative() == negative;
+        if let Some(zero) = first(&zeros).or(first(&|listed| listed == 0.0)) {
             return Some(zero);
         }
     }

@@ -213,7 +213,7 @@ impl ValueTable {
         match overflow {
             Overflow::Standard => match self.nearest().overflow {
                 Overflow::Standard => largest,
-                own => self.overflowed(negative, infinite, own),
+                of_table => self.overflowed(negative, infinite, of_table),
             },
             Overflow::Saturate => largest,
             Overflow::SaturateFinite if !infinite => largest,

@@ -134,11 +134,11 @@ impl ValueTable {
 impl PartialEq for ValueTable {
     fn eq(&self, other: &ValueTable) -> bool {
         let same = |x: &[f64], y: &[f64]| x.iter().map(|x| x.to_bits()).eq(y.iter().map(|y| y.to_bits()));
-        let (own, others) = (&self.nearest, &other.nearest);
+        let (left, right) = (&self.nearest, &other.nearest);
         same(self.values, other.values)
-            && same(own.thresholds, others.thresholds)
-            && (own.ties, own.limit.map(f64::to_bits), own.overflow)
-                == (others.ties, others.limit.map(f64::to_bits), others.overflow)
+            && same(left.thresholds, right.thresholds)
+            && (left.ties, left.limit.map(f64::to_bits), left.overflow)
+                == (right.ties, right.limit.map(f64::to_bits), right.overflow)
     }
 }
 

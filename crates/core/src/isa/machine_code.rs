@@ -19,7 +19,7 @@ fn rows() -> impl Iterator<Item = (&'static str, impl Iterator<Item = &'static s
 
 /// Names of the machine code of an instruction by its canonical name; empty if they are unknown.
 pub fn machine_names(instruction: &str) -> Vec<&'static str> {
-    rows().filter_map(|(name, mut those)| those.any(|own| own == instruction).then_some(name)).collect()
+    rows().filter_map(|(name, mut those)| those.any(|known| known == instruction).then_some(name)).collect()
 }
 
 /// Instruction whose machine code has this name; `None` if it is no such name.
@@ -29,8 +29,8 @@ pub fn machine_names(instruction: &str) -> Vec<&'static str> {
 /// different things, with their names.
 pub(super) fn find(name: &str) -> Result<Option<Instruction>> {
     let of_kind = |family: &&str| name.split('.').next().is_some_and(|first| first.eq_ignore_ascii_case(family));
-    let found = rows().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    let Some((known, instructions)) = found else {
+    let row = rows().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    let Some((known, instructions)) = row else {
         if !FAMILIES.iter().any(of_kind) {
             return Ok(None);
         }

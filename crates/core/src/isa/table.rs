@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::{Chunk, Instruction, Kernel, Scale, machine_code, own, targets};
+use super::{Chunk, Instruction, Kernel, Scale, by_description, machine_code, targets};
 use crate::{
     Error, Result,
     base::nearest::nearest,
@@ -120,8 +120,8 @@ pub(super) fn listed(name: &str) -> Option<&'static Instruction> {
 /// # Errors
 /// A name that no instruction has (the message suggests similar ones), or an n that the form does not allow.
 pub fn find(name: &str) -> Result<Instruction> {
-    if let Some(found) = search(name)? {
-        return Ok(found);
+    if let Some(instruction) = search(name)? {
+        return Ok(instruction);
     }
     // A hostile file can name anything.
     let shown: String = name.chars().take(LONGEST_SHOWN).collect();
@@ -140,22 +140,22 @@ pub fn known(name: &str) -> Option<Instruction> {
 fn search(name: &str) -> Result<Option<Instruction>> {
     let wanted = &name.trim().to_ascii_lowercase();
     let exact = |wanted: &str| listed(wanted).cloned();
-    if let Some(found) = exact(wanted).or_else(|| own::known(wanted)) {
-        return Ok(Some(found));
+    if let Some(instruction) = exact(wanted).or_else(|| by_description::known(wanted)) {
+        return Ok(Some(instruction));
     }
     let parametric = PARAMETRIC.iter().find(|(family, ..)| wanted.starts_with(family));
     if let Some((_, m, smallest)) = parametric
         && let Some((n, listed)) = replace_n(wanted, m, smallest)
-        && let Some(mut found) = exact(&listed)
+        && let Some(mut instruction) = exact(&listed)
     {
         if n != "n" {
-            found.n = checked_n(n, &found)?;
-            found.name = replace_n(&found.name, m, n).expect("a name with a parameter has an n").1;
-            if let Some((_, ptx)) = replace_n(&found.ptx, m, n) {
-                found.ptx = ptx;
+            instruction.n = checked_n(n, &instruction)?;
+            instruction.name = replace_n(&instruction.name, m, n).expect("a name with a parameter has an n").1;
+            if let Some((_, ptx)) = replace_n(&instruction.ptx, m, n) {
+                instruction.ptx = ptx;
             }
         }
-        return Ok(Some(found));
+        return Ok(Some(instruction));
     }
     machine_code::find(wanted)
 }

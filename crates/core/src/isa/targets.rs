@@ -37,9 +37,9 @@ impl Target {
     /// All names of it and of its GPUs: `H100`, `sm_90a`, `sm_90`.
     pub(crate) fn aliases(&self) -> Vec<String> {
         let mut names: Vec<String> = self.gpus.iter().map(|gpu| gpu.to_string()).collect();
-        for own in [self.name].into_iter().chain(self.capabilities.iter().map(|(_, own)| *own)) {
-            let plain = own.strip_suffix('a').filter(|plain| plain.starts_with("sm_"));
-            names.extend([Some(own), plain].into_iter().flatten().map(String::from));
+        for name in [self.name].into_iter().chain(self.capabilities.iter().map(|(_, name)| *name)) {
+            let plain = name.strip_suffix('a').filter(|plain| plain.starts_with("sm_"));
+            names.extend([Some(name), plain].into_iter().flatten().map(String::from));
         }
         distinct(names)
     }
@@ -76,7 +76,7 @@ pub fn all() -> &'static [Target] {
 
 /// Target whose instructions the GPUs with this assembler's name have: `sm_86` for `sm_87`.
 pub fn find(name: &str) -> Option<&'static Target> {
-    all().iter().find(|target| target.name == name || target.capabilities.iter().any(|(_, own)| *own == name))
+    all().iter().find(|target| target.name == name || target.capabilities.iter().any(|(_, known)| *known == name))
 }
 
 /// Target of a processor by its vendor, family, model and stepping (`AuthenticAMD 26.2.1`).
@@ -85,21 +85,23 @@ pub fn find(name: &str) -> Option<&'static Target> {
 pub fn named_processor(signature: &str, has: impl Fn(&str) -> bool) -> Option<&'static Target> {
     let named = |target: &&Target| target.processors.iter().any(|known| pattern::matches(known, signature));
     let target = all().iter().find(named)?;
-    let lacks = |(_, support): &(&str, &[Support])| !support.iter().any(|own| own.architecture == target.name);
+    let lacks = |(_, support): &(&str, &[Support])| !support.iter().any(|support| support.architecture == target.name);
     let more = MATRIX.iter().filter(|row| lacks(row)).any(|(name, _)| has(name));
     (!more).then_some(target)
 }
 
 /// Processor target with the most matrix instructions, all of which the machine has by `has`.
 pub fn of_instructions(has: impl Fn(&str) -> bool) -> Option<&'static Target> {
-    let own = |target: &Target| {
+    let instructions = |target: &Target| {
         let of = |(name, support): &(&'static str, &'static [Support])| {
             support.iter().any(|support| support.architecture == target.name).then_some(*name)
         };
         MATRIX.iter().filter_map(of).collect::<Vec<_>>()
     };
     let processors = all().iter().filter(|target| !target.processors.is_empty());
-    processors.filter(|target| own(target).into_iter().all(&has)).max_by_key(|target| own(target).len())
+    processors
+        .filter(|target| instructions(target).into_iter().all(&has))
+        .max_by_key(|target| instructions(target).len())
 }
 
 /// Targets of the matrix instruction with this canonical name, in the order of [`all`].

@@ -320,9 +320,9 @@ impl Tiles {
             (&mut self.scale_a, &other.scale_a),
             (&mut self.scale_b, &other.scale_b),
         ];
-        for (own, other) in sometimes {
-            if let (Some(own), Some(other)) = (own, other) {
-                own.extend(other);
+        for (codes, other_codes) in sometimes {
+            if let (Some(codes), Some(other_codes)) = (codes, other_codes) {
+                codes.extend(other_codes);
             }
         }
     }

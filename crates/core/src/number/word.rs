@@ -72,9 +72,9 @@ pub(crate) trait Word:
 }
 
 macro_rules! word {
-    ($type:ty, { $($own:item)* }) => {
+    ($type:ty, { $($item:item)* }) => {
         impl Word for $type {
-            $($own)*
+            $($item)*
 
             const BITS: u32 = <$type>::BITS;
             const ZERO: Self = 0;

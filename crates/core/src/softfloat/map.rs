@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Operations with loops compiled for each format.
-const OWN_LOOPS: [Operation; 6] =
+const COMPILED: [Operation; 6] =
     [Operation::Add, Operation::Sub, Operation::Mul, Operation::Div, Operation::Fma, Operation::Sqrt];
 
 /// Summary of an operation on many operands.
@@ -86,7 +86,7 @@ impl Unit<'_> {
                 return;
             }
         };
-        if !OWN_LOOPS.contains(&operation) {
+        if !COMPILED.contains(&operation) {
             let operands = operands[0].iter().zip(operands[1]).zip(operands[2]);
             for (result, ((x, y), z)) in results.iter_mut().zip(operands) {
                 store(result, datapath.apply(operation, [*x, *y, *z]));

@@ -226,7 +226,7 @@ impl TableUnit<'_> {
     fn rank(&self, code: u64) -> usize {
         let value = self.format.to_f64(code);
         let ascending = self.table.ascending();
-        ascending.partition_point(|&own| self.format.to_f64(own.into()) < value)
+        ascending.partition_point(|&listed| self.format.to_f64(listed.into()) < value)
     }
 
     fn select(&self, operation: Operation, codes: &[u64]) -> Outcome {

@@ -239,11 +239,11 @@ fn no_scale_of_a_format_has_less_loss_than_the_scale_of_mse_or_mae() {
                 let factor =
                     blocks.tensor_scale.map_or(Rational::from(1), |code| rational(f32::from_bits(code as u32)));
                 let loss = |code: u32| exact_loss(format, code.into(), &factor, &values, squares);
-                let own = loss(blocks.scales[0]).unwrap();
+                let chosen = loss(blocks.scales[0]).unwrap();
                 let least = (0..=format.scale.largest(false) as u32).filter_map(loss).min().unwrap();
                 // Sums in f64 cannot tell losses that are nearer.
                 assert!(
-                    own <= least.clone() * Rational::from((1_000_000_000, 999_999_999)),
+                    chosen <= least.clone() * Rational::from((1_000_000_000, 999_999_999)),
                     "{format} {name}: {values:?}"
                 );
             }
@@ -310,11 +310,11 @@ fn no_scale_of_at_most_16_bits_has_less_loss_than_that_of_mse_and_mae() {
             for (name, power) in [("mse", 2), ("mae", 1)] {
                 let quantizer = Quantizer { rule: find_rule(name).unwrap(), ..Quantizer::new(format) };
                 let blocks = quantizer.quantize_with(4, 4, |at| Real::from(f64::from(values[at])));
-                let own = (0..4).map(|at| (blocks.value(at).to_f64() - f64::from(values[at])).abs().powi(power));
-                let (own, least) = (own.sum::<f64>(), least_loss(format, &values, power));
+                let losses = (0..4).map(|at| (blocks.value(at).to_f64() - f64::from(values[at])).abs().powi(power));
+                let (loss, least) = (losses.sum::<f64>(), least_loss(format, &values, power));
                 assert!(
-                    own <= least * (1.0 + 1e-9),
-                    "{element} {scale} {name}, block {number} {values:?}: {own} {least}"
+                    loss <= least * (1.0 + 1e-9),
+                    "{element} {scale} {name}, block {number} {values:?}: {loss} {least}"
                 );
             }
         }

@@ -69,9 +69,9 @@ fn check(values: &[f32]) {
     for (block, values) in values.chunks(LENGTH).enumerate() {
         let (scale, codes) = by_ggml(values);
         let range = block * LENGTH..(block + 1) * LENGTH;
-        for own in [&exactly, &fast] {
-            assert_eq!(own.scales[block], scale, "{values:?}");
-            assert_eq!(stored(&own.elements[range.clone()]), codes, "{values:?}");
+        for blocks in [&exactly, &fast] {
+            assert_eq!(blocks.scales[block], scale, "{values:?}");
+            assert_eq!(stored(&blocks.elements[range.clone()]), codes, "{values:?}");
         }
         let factor = find_format("f16").unwrap().to_f64(scale.into()) as f32;
         for (result, code) in results[range].iter().zip(codes) {
@@ -217,9 +217,9 @@ fn no_scale_of_f16_of_either_sign_has_less_loss_than_that_of_mse_or_mae() {
             let quantizer = quantizer(rule);
             let exactly = quantizer.quantize_with(LENGTH, LENGTH, |at| Real::from(f64::from(values[at])));
             assert_eq!(quantizer.quantize(&values, LENGTH), exactly, "{rule} {values:?}");
-            let own = loss(&values, format.to_f64(exactly.scales[0].into()), squares);
+            let chosen = loss(&values, format.to_f64(exactly.scales[0].into()), squares);
             let least = scales.iter().map(|scale| loss(&values, *scale, squares)).fold(f64::INFINITY, f64::min);
-            assert!(own <= least * (1.0 + 1e-12), "{rule} {values:?}: {own} {least}");
+            assert!(chosen <= least * (1.0 + 1e-12), "{rule} {values:?}: {chosen} {least}");
             negative += u32::from(exactly.scales[0] & SIGN != 0);
         }
     }
@@ -290,25 +290,25 @@ fn gguf_quantises_alike_or_by_its_own_rules() {
     let recorded: Vec<u8> = tables.get("Q4_0").iter().map(|byte| *byte as u8).collect();
     let results: Vec<u32> = tables.get("Q4_0/values").iter().map(|bits| *bits as u32).collect();
     let blocks = Quantizer::new(find("q4-0").unwrap()).quantize(&values, LENGTH);
-    let own = bytes(&blocks);
+    let ours = bytes(&blocks);
     let decoded = blocks.dequantize();
     let mut counts = BTreeMap::new();
     for (block, values) in values.chunks(LENGTH).enumerate() {
-        let [own, theirs] = [&own, &recorded].map(|bytes| &bytes[block * 18..][..18]);
+        let [ours, theirs] = [&ours, &recorded].map(|bytes| &bytes[block * 18..][..18]);
         let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
         let what = if values.iter().any(|value| !value.is_finite()) {
             "a NaN or an infinity: the block is NaN here"
         } else if largest == 0.0 && values[0].is_sign_negative() {
-            assert_eq!((own[1], theirs[1], &own[2..]), (0x80, 0, &theirs[2..]));
+            assert_eq!((ours[1], theirs[1], &ours[2..]), (0x80, 0, &theirs[2..]));
             "zeros, the first of them -0: ggml in C and tcnum write the scale -0"
         } else if largest > 0.0 && (8.0 / largest).is_infinite() {
             "the reciprocal is infinite: elements are zeros here"
         } else if largest >= 524_160.0 {
-            assert_eq!((&own[..2], &own[2..]), (&[0xff, own[1]][..], &theirs[2..]));
-            assert_eq!([own[1] | 0x7f, theirs[0], theirs[1] & 0x7f], [own[1] | 0x7f, 0, 0x7c]);
+            assert_eq!((&ours[..2], &ours[2..]), (&[0xff, ours[1]][..], &theirs[2..]));
+            assert_eq!([ours[1] | 0x7f, theirs[0], theirs[1] & 0x7f], [ours[1] | 0x7f, 0, 0x7c]);
             "the scale is an infinity: it is the largest number here"
         } else {
-            assert_eq!(own, theirs, "{values:?}");
+            assert_eq!(ours, theirs, "{values:?}");
             let range = block * LENGTH..(block + 1) * LENGTH;
             let bits: Vec<u32> = decoded[range.clone()].iter().map(|value| value.to_bits()).collect();
             assert_eq!(bits, results[range]);

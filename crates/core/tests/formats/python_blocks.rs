@@ -63,7 +63,7 @@ fn torchao_quantises_to_mx_alike_or_by_its_own_rules() {
             let codes = element_codes(format, tables.get(&format!("torchao/{name}/{rule}/codes")));
             for (i, block) in values.chunks(32).enumerate() {
                 let mut note = |what| *counts.entry((rule.to_string(), what)).or_default() += 1;
-                let own = &ours.elements[32 * i..][..32];
+                let our_codes = &ours.elements[32 * i..][..32];
                 compared += 1;
                 let theirs = &codes[32 * i..][..32];
                 let nearest =
@@ -85,13 +85,16 @@ fn torchao_quantises_to_mx_alike_or_by_its_own_rules() {
                         "{name} {rule} {block:?}"
                     );
                     note("the logarithm is rounded to binary32");
-                } else if scales[i] == 0 && *theirs != *own {
-                    assert!(nearest(if rule == "rceil" { 0 } else { 126 }), "{name} {rule} {block:?}: {own:x?} here");
+                } else if scales[i] == 0 && *theirs != *our_codes {
+                    assert!(
+                        nearest(if rule == "rceil" { 0 } else { 126 }),
+                        "{name} {rule} {block:?}: {our_codes:x?} here"
+                    );
                     note("values are divided by another number than the scale 2^-127");
                 } else {
                     assert!(
-                        scales[i] == 0xff || *theirs == *own,
-                        "{name} {rule} {block:?}: {own:x?} here, {theirs:x?} there"
+                        scales[i] == 0xff || *theirs == *our_codes,
+                        "{name} {rule} {block:?}: {our_codes:x?} here, {theirs:x?} there"
                     );
                 }
             }
@@ -149,14 +152,14 @@ fn compare_values(
     counts: &mut Counts,
     explain: impl Fn([&[f32]; 3]) -> Option<&'static str>,
 ) {
-    let own = ours.dequantize();
+    let ours = ours.dequantize();
     let theirs: Vec<f32> = theirs.iter().map(|bits| f32::from_bits(*bits as u32)).collect();
-    assert_eq!(theirs.len(), own.len());
+    assert_eq!(theirs.len(), ours.len());
     let alike = |(x, y): (&f32, &f32)| x == y || x.is_nan() && y.is_nan();
-    for ((block, own), theirs) in values.chunks(32).zip(own.chunks(32)).zip(theirs.chunks(32)) {
-        if !own.iter().zip(theirs).all(alike) {
-            let rule = explain([block, own, theirs])
-                .unwrap_or_else(|| panic!("{name} {block:?}:\n{theirs:?} there,\n{own:?} here: no rule explains it"));
+    for ((block, ours), theirs) in values.chunks(32).zip(ours.chunks(32)).zip(theirs.chunks(32)) {
+        if !ours.iter().zip(theirs).all(alike) {
+            let rule = explain([block, ours, theirs])
+                .unwrap_or_else(|| panic!("{name} {block:?}:\n{theirs:?} there,\n{ours:?} here: no rule explains it"));
             *counts.entry((name.to_string(), rule)).or_default() += 1;
         }
     }
@@ -172,8 +175,9 @@ fn microxcaling_quantises_alike_or_by_its_own_rules() {
             let format = find(name).unwrap();
             let ours = Quantizer { rounding, ..Quantizer::new(format) }.quantize(&values, 32);
             let theirs = tables.get(&format!("microxcaling/{name}/{}", rounding.name()));
-            let rule = |[block, own, theirs]: [&[f32]; 3]| {
-                let mut different = block.iter().zip(own.iter().zip(theirs)).filter(|(_, (own, theirs))| own != theirs);
+            let rule = |[block, ours, theirs]: [&[f32]; 3]| {
+                let mut different =
+                    block.iter().zip(ours.iter().zip(theirs)).filter(|(_, (ours, theirs))| ours != theirs);
                 different.all(|(x, _)| log2_may_round_up(*x)).then_some("the logarithm of a value is rounded up")
             };
             compare_values(name, &ours, theirs, &values, &mut counts, rule);
@@ -204,11 +208,11 @@ fn gfloat_quantises_alike_or_by_its_own_rules() {
     let mut counts = Counts::new();
     for name in ["mxfp8-e4m3", "mxfp8-e5m2", "mxfp6-e2m3", "mxfp6-e3m2", "mxfp4", "mxint8"] {
         let ours = Quantizer::new(find(name).unwrap()).quantize(&values, 32);
-        let minus_two = |[block, own, theirs]: [&[f32]; 3]| {
-            let step = own
+        let minus_two = |[block, ours, theirs]: [&[f32]; 3]| {
+            let step = ours
                 .iter()
                 .zip(theirs)
-                .all(|(own, theirs)| own == theirs || *own < 0.0 && *theirs == own * (128.0 / 127.0));
+                .all(|(ours, theirs)| ours == theirs || *ours < 0.0 && *theirs == ours * (128.0 / 127.0));
             (name == "mxint8" && step && amax(block) > 0.0).then_some("-2 is written")
         };
         let theirs = tables.get(&format!("gfloat/{name}"));

@@ -107,12 +107,12 @@ fn decodes_alike(tables: &Tables, formats: usize) {
     let decoded: Vec<_> = tables.matching("decode").collect();
     assert_eq!(decoded.len(), formats);
     for (parts, data) in decoded {
-        let own = format(parts[1]);
-        assert_eq!(data.len(), 1 << own.bits, "{parts:?}");
+        let from = format(parts[1]);
+        assert_eq!(data.len(), 1 << from.bits, "{parts:?}");
         for (code, bits) in data.iter().enumerate() {
             let ours = match parts[1] {
                 "mxint8-element" => block::find("mxint8").unwrap().element.value(code as u64).to_f64(),
-                _ => own.to_f64(code as u64),
+                _ => from.to_f64(code as u64),
             };
             let theirs = f64::from(f32::from_bits(*bits as u32));
             let same = ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan();

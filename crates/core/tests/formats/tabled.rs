@@ -175,8 +175,8 @@ fn random() -> Vec<Format> {
         let largest = numbers.iter().fold(0f64, |largest, number| largest.max(number.abs()));
         let limit = [None, Some(f64::INFINITY), Some(largest * 1.25 + 1.0)][rng.random_range(0..3)];
         let between = |pair: &[f64]| pair[0] + (pair[1] - pair[0]) * [0.0, 0.25, 0.75, 1.0][pair[0] as usize % 4];
-        let own: Vec<f64> = numbers.windows(2).map(between).collect();
-        let thresholds: &[f64] = if rng.random_range(0..2) == 0 { &[] } else { own.leak() };
+        let points: Vec<f64> = numbers.windows(2).map(between).collect();
+        let thresholds: &[f64] = if rng.random_range(0..2) == 0 { &[] } else { points.leak() };
         let table = ValueTable::new(values.leak(), Nearest { thresholds, ties, limit, overflow });
         let encoding = Encoding::Table(Box::leak(Box::new(table)));
         Format { name: "random", aliases: &[], bits: count.ilog2(), encoding, source: "random" }
@@ -299,16 +299,19 @@ fn slices_are_converted_as_each_value_is() {
             let expected = |value: &f32| format.encode_f64(f64::from(*value), rounding, overflow);
             assert_eq!(missing, values.iter().filter(|value| expected(value).is_none()).count());
             for (value, code) in values.iter().zip(&codes) {
-                let own = expected(value).unwrap_or(format.largest(false));
-                assert_eq!(u64::from(*code), own, "{format:?} {value:e} {rounding:?} {overflow:?}");
+                let expected_code = expected(value).unwrap_or(format.largest(false));
+                assert_eq!(u64::from(*code), expected_code, "{format:?} {value:e} {rounding:?} {overflow:?}");
             }
         }
         let mut decoded = vec![0.0; 1 << format.bits];
         let codes: Vec<u8> = (0..=format.code_mask() as u8).collect();
         Decoder::new(format).unwrap().decode(&codes, &mut decoded);
         for (code, value) in codes.iter().zip(decoded) {
-            let own = format.to_f64((*code).into()) as f32;
-            assert!(value.to_bits() == own.to_bits() || value.is_nan() && own.is_nan(), "{format:?} {code:#x}");
+            let expected_value = format.to_f64((*code).into()) as f32;
+            assert!(
+                value.to_bits() == expected_value.to_bits() || value.is_nan() && expected_value.is_nan(),
+                "{format:?} {code:#x}"
+            );
         }
     });
 }

@@ -207,16 +207,16 @@ pub(super) fn streamed(file: impl Read, length: u64) -> Result<(Vec<StreamedArra
     }
     let alignment = match metadata.get("general.alignment").map(|text| text.parse::<u64>()) {
         None => ALIGNMENT,
-        Some(Ok(own)) if own.is_power_of_two() => own,
+        Some(Ok(alignment)) if alignment.is_power_of_two() => alignment,
         Some(_) => return Err("general.alignment is not a power of two".into()),
     };
-    let mut found = Vec::new();
+    let mut arrays = Vec::new();
     for _ in 0..tensors {
-        found.push(tensor(&mut header, alignment)?);
+        arrays.push(tensor(&mut header, alignment)?);
     }
     let start = header.at.next_multiple_of(alignment);
     let mut names = BTreeSet::new();
-    for array in &mut found {
+    for array in &mut arrays {
         let end = start.checked_add(array.data.0).and_then(|first| first.checked_add(array.data.1));
         let end = end.ok_or_else(|| format!("the data of tensor '{}' have an impossible place", array.name))?;
         array.data.0 += start;
@@ -225,13 +225,13 @@ pub(super) fn streamed(file: impl Read, length: u64) -> Result<(Vec<StreamedArra
             return Err(format!("two tensors have the name '{}'", array.name));
         }
     }
-    found.sort_by_key(|array| array.data);
-    for pair in found.windows(2) {
+    arrays.sort_by_key(|array| array.data);
+    for pair in arrays.windows(2) {
         if pair[0].data.0 + pair[0].data.1 > pair[1].data.0 {
             return Err(format!("the data of the tensors '{}' and '{}' overlap", pair[0].name, pair[1].name));
         }
     }
-    Ok((found, metadata))
+    Ok((arrays, metadata))
 }
 
 /// Reads the description of a tensor; its place is counted from the start of the data.
@@ -249,8 +249,8 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> Result<StreamedArra
     if !first.is_multiple_of(alignment) {
         return Err(format!("the data of tensor '{name}' begin at {first}, which is no multiple of {alignment}"));
     }
-    let known = TYPES.iter().find(|own| own.number == number);
-    let (length, block) = known.map_or((1, 0), |own| (own.length, own.bytes));
+    let known = TYPES.iter().find(|tensor_type| tensor_type.number == number);
+    let (length, block) = known.map_or((1, 0), |tensor_type| (tensor_type.length, tensor_type.bytes));
     let row = extents.first().copied().unwrap_or(1);
     if !row.is_multiple_of(length) {
         return Err(format!("rows of tensor '{name}' have {row} elements, which are no whole blocks of {length}"));
@@ -265,7 +265,7 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> Result<StreamedArra
     let shape = shape.map_err(|_| format!("tensor '{name}' has the impossible extents {extents:?}"))?;
     let (kind, width) = match known {
         Some(TensorType { format: Some(format), bytes, .. }) => (named(format), *bytes as usize),
-        Some(own) => (Content::Other(own.name), 0),
+        Some(tensor_type) => (Content::Other(tensor_type.name), 0),
         None => (Content::Other("unknown (newer GGUF)"), 0),
     };
     Ok(StreamedArray::whole_elements(name, shape, (kind, width), (first, bytes)))
@@ -310,7 +310,7 @@ mod tests {
         let (arrays, metadata) = streamed(&bytes[..], bytes.len() as u64).unwrap();
         let start = bytes.len() as u64 - 177;
         let found: Vec<_> =
-            arrays.iter().map(|own| (own.name.as_str(), own.shape.clone(), own.kind, own.data)).collect();
+            arrays.iter().map(|array| (array.name.as_str(), array.shape.clone(), array.kind, array.data)).collect();
         assert_eq!(
             found,
             [

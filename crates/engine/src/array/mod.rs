@@ -64,9 +64,9 @@ impl Content {
     pub(crate) fn format(self, name: &str, given: Option<&'static Format>) -> Result<&'static Format> {
         let wrong = |what: String| Err(Error::request(format!("array '{name}': {what}")));
         match (self, given) {
-            (Content::Format(own), None) => Ok(own),
-            (Content::Format(own), Some(given)) if own == given => Ok(own),
-            (Content::Format(own), Some(given)) => wrong(format!("it holds {own}, not {given}")),
+            (Content::Format(held), None) => Ok(held),
+            (Content::Format(held), Some(given)) if held == given => Ok(held),
+            (Content::Format(held), Some(given)) => wrong(format!("it holds {held}, not {given}")),
             (Content::Unsigned(bytes), Some(format)) if bytes == format.bytes() => Ok(format),
             (Content::Unsigned(bytes), Some(format)) => {
                 wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()))

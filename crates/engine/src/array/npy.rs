@@ -70,15 +70,15 @@ pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result
     if !fortran_order || shape.iter().filter(|extent| **extent > 1).count() < 2 {
         return Ok((array(shape, data), None));
     }
-    let mut own = Vec::new();
-    own.try_reserve_exact(bytes as usize).map_err(|_| {
+    let mut fortran = Vec::new();
+    fortran.try_reserve_exact(bytes as usize).map_err(|_| {
         format!("it is in Fortran order and does not fit into memory ({bytes} bytes); save it in C order (numpy.ascontiguousarray)")
     })?;
-    file.take(bytes).read_to_end(&mut own).map_err(|error| format!("cannot be read: {error}"))?;
-    if own.len() as u64 != bytes {
+    file.take(bytes).read_to_end(&mut fortran).map_err(|error| format!("cannot be read: {error}"))?;
+    if fortran.len() as u64 != bytes {
         return Err("the file ends in its data".into());
     }
-    let ordered = last_fastest(&own, &shape, element);
+    let ordered = last_fastest(&fortran, &shape, element);
     Ok((array(shape, 0), Some(ordered)))
 }
 
@@ -159,13 +159,13 @@ fn cut(text: &str) -> String {
 }
 
 fn kind(descr: &str) -> Result<ElementKind> {
-    let own = TYPES.iter().find(|(spelling, ..)| *spelling == descr);
+    let listed = TYPES.iter().find(|(spelling, ..)| *spelling == descr);
     let foreign = || {
         let spelling = descr.strip_prefix(['<', '|'])?;
-        FOREIGN.iter().find(|(own, ..)| *own == spelling)
+        FOREIGN.iter().find(|(known, ..)| *known == spelling)
     };
-    let untyped = own.is_none();
-    match own.or_else(foreign) {
+    let untyped = listed.is_none();
+    match listed.or_else(foreign) {
         Some((_, Some(format), bytes)) => Ok(ElementKind { content: named(format), bytes: *bytes, untyped: false }),
         Some((_, None, bytes)) => Ok(ElementKind { content: Content::Unsigned(*bytes), bytes: *bytes, untyped }),
         None => {
@@ -239,14 +239,14 @@ fn extents(text: &str) -> Option<Vec<usize>> {
 /// More dimensions than NumPy reads.
 pub(super) fn header(array: &NewArray) -> Result<Vec<u8>> {
     few(&array.shape)?;
-    let unsigned = |own: usize| {
-        TYPES.iter().find(|(descr, format, bytes)| format.is_none() && *bytes == own && descr.contains('u'))
+    let unsigned = |width: usize| {
+        TYPES.iter().find(|(descr, format, bytes)| format.is_none() && *bytes == width && descr.contains('u'))
     };
     let descr = match array.kind {
-        Content::Format(own) => {
-            TYPES.iter().find(|(_, format, _)| *format == Some(own.name)).or_else(|| unsigned(own.bytes()))
+        Content::Format(held) => {
+            TYPES.iter().find(|(_, format, _)| *format == Some(held.name)).or_else(|| unsigned(held.bytes()))
         }
-        Content::Unsigned(own) => unsigned(own),
+        Content::Unsigned(width) => unsigned(width),
         Content::Other(_) => None,
     };
     let (descr, ..) = descr.expect("arrays of codes have a type of NumPy");

@@ -86,37 +86,37 @@ pub(super) fn streamed(
 }
 
 fn kind(dtype: Dtype) -> Content {
-    let format = FORMATS.iter().find(|(own, _)| *own == dtype).map(|(_, name)| named(name));
-    let unsigned = || UNSIGNED.iter().find(|(own, _)| *own == dtype).map(|(_, bytes)| Content::Unsigned(*bytes));
-    let other = || OTHERS.iter().find(|(own, _)| *own == dtype).map_or("of this tensor", |(_, name)| name);
+    let format = FORMATS.iter().find(|(known, _)| *known == dtype).map(|(_, name)| named(name));
+    let unsigned = || UNSIGNED.iter().find(|(known, _)| *known == dtype).map(|(_, bytes)| Content::Unsigned(*bytes));
+    let other = || OTHERS.iter().find(|(known, _)| *known == dtype).map_or("of this tensor", |(_, name)| name);
     format.or_else(unsigned).unwrap_or_else(|| Content::Other(other()))
 }
 
 fn dtype(array: &NewArray) -> Dtype {
-    let unsigned = |bytes| UNSIGNED.iter().find(|(_, own)| *own == bytes).map(|(dtype, _)| *dtype);
+    let unsigned = |bytes| UNSIGNED.iter().find(|(_, width)| *width == bytes).map(|(dtype, _)| *dtype);
     let found = match array.kind {
         Content::Format(format) => {
-            let own = FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype);
+            let dtype = FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype);
             // Codes of 4 or 6 bits are packed only where they are copied from such a file.
             let elements = array.shape.iter().product::<usize>() as u64;
             let packed = array.bytes < elements * format.bytes() as u64;
-            own.filter(|own| own.bitsize() % 8 == 0 || packed).or_else(|| unsigned(format.bytes()))
+            dtype.filter(|dtype| dtype.bitsize() % 8 == 0 || packed).or_else(|| unsigned(format.bytes()))
         }
         Content::Unsigned(bytes) => unsigned(bytes),
-        Content::Other(name) => OTHERS.iter().find(|(_, own)| *own == name).map(|(dtype, _)| *dtype),
+        Content::Other(name) => OTHERS.iter().find(|(_, known)| *known == name).map(|(dtype, _)| *dtype),
     };
     found.expect("arrays that are written were read or hold codes, and both have a safetensors type")
 }
 
 /// The name of the type of such elements in a safetensors file.
 pub(super) fn type_name(kind: Content) -> String {
-    let own = |dtype: &Dtype| serde_json::to_value(dtype).ok().and_then(|name| name.as_str().map(String::from));
+    let spelling = |dtype: &Dtype| serde_json::to_value(dtype).ok().and_then(|name| name.as_str().map(String::from));
     let found = match kind {
         Content::Format(format) => {
-            FORMATS.iter().find(|(_, name)| *name == format.name).and_then(|(dtype, _)| own(dtype))
+            FORMATS.iter().find(|(_, name)| *name == format.name).and_then(|(dtype, _)| spelling(dtype))
         }
         Content::Unsigned(bytes) => {
-            UNSIGNED.iter().find(|(_, width)| *width == bytes).and_then(|(dtype, _)| own(dtype))
+            UNSIGNED.iter().find(|(_, width)| *width == bytes).and_then(|(dtype, _)| spelling(dtype))
         }
         Content::Other(name) => Some(name.to_string()),
     };

@@ -99,7 +99,7 @@ fn indexed(path: &Path) -> Result<Shards> {
 }
 
 /// Refuses tensors that two files have, and an index that names tensors which its files lack.
-/// `found` has each tensor with the number of its file.
+/// `tensors` has each tensor with the number of its file.
 ///
 /// # Errors
 /// The first such tensor, with its file.
@@ -107,11 +107,11 @@ pub(super) fn check<'a>(
     path: &Path,
     named_in: &BTreeMap<String, PathBuf>,
     files: &[PathBuf],
-    found: impl Iterator<Item = (&'a str, usize)>,
+    tensors: impl Iterator<Item = (&'a str, usize)>,
 ) -> Result<()> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let name = |file: &Path| file.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
-    for (tensor, file) in found {
+    for (tensor, file) in tensors {
         if let Some(other) = seen.insert(tensor, file) {
             let both = (name(&files[other]), name(&files[file]));
             return Err(wrong(

@@ -226,9 +226,9 @@ impl ArrayFile {
             if array.width == format.bytes() {
                 (array.kind, array.untyped) = (Content::Format(format), false);
             } else if array.untyped {
-                let own =
+                let message =
                     format!("its codes have {} bytes, and codes of {format} have {}", array.width, format.bytes());
-                return of_array(&array.name, own);
+                return of_array(&array.name, message);
             }
         }
         Ok(())
@@ -298,8 +298,8 @@ impl ArrayFile {
         let read = match &self.files[array.file].elements {
             Elements::File(file) => places::read_at(file, at, bytes),
             Elements::Ordered(data) => match data.get(at as usize..).and_then(|rest| rest.get(..bytes.len())) {
-                Some(own) => {
-                    bytes.copy_from_slice(own);
+                Some(stored) => {
+                    bytes.copy_from_slice(stored);
                     Ok(())
                 }
                 None => Err(IoError::from(ErrorKind::UnexpectedEof)),

@@ -47,11 +47,11 @@ pub fn write_derived(path: &Path, kind: &dyn DerivedKind, bytes: &[u8]) -> Resul
 /// # Errors
 /// A request error that names the path and what would be lost.
 pub fn derivable(path: &Path, kind: &dyn DerivedKind) -> Result<()> {
-    let own = match target(path).and_then(|target| target.metadata()) {
+    let replaceable = match target(path).and_then(|target| target.metadata()) {
         Ok(about) => about.is_file() && kind.is_own(path),
         Err(error) => error.kind() == ErrorKind::NotFound,
     };
-    match own {
+    match replaceable {
         true => Ok(()),
         false => Err(Error::request(format!(
             "{} is not {} that tcnum wrote, and would be lost; move it, or give the output another name",

@@ -73,7 +73,7 @@ pub fn pending() -> Option<Interruption> {
         }
         None => {
             let number = PENDING.load(Ordering::Relaxed);
-            Interruption::ALL.into_iter().find(|own| number > 0 && own.signal() == Some(number))
+            Interruption::ALL.into_iter().find(|interruption| number > 0 && interruption.signal() == Some(number))
         }
     };
     told.or_else(|| (remaining() == Some(Duration::ZERO)).then_some(Interruption::TimeLimit))

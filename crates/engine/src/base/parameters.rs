@@ -5,16 +5,16 @@
 /// A message names a parameter in quotation marks, with or without a value: `‹scale_a›`, `‹cases=N›`.
 pub fn spelled(text: &str, spell: impl Fn(&str, Option<&str>) -> String) -> String {
     let mut parts = text.split('‹');
-    let mut whole = parts.next().unwrap_or_default().to_string();
+    let mut output = parts.next().unwrap_or_default().to_string();
     for part in parts {
         let marked = part.split_once('›').and_then(|(parameter, rest)| {
             let (name, value) =
                 parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value)));
             is_name(name).then(|| spell(name, value) + rest)
         });
-        whole += &marked.unwrap_or_else(|| format!("‹{part}"));
+        output += &marked.unwrap_or_else(|| format!("‹{part}"));
     }
-    whole
+    output
 }
 
 fn is_name(text: &str) -> bool {

@@ -104,9 +104,9 @@ impl Answers {
     fn take(&mut self, tiles: &Tiles, answers: &Codes, keep: bool) -> Result<(), Box<Conflict>> {
         let each = self.part.m * self.part.n;
         for tile in 0..answers.len() / each {
-            let (own, codes) = (tiles.slice(tile, tile + 1), answers.slice(tile * each, (tile + 1) * each));
+            let (inputs, codes) = (tiles.slice(tile, tile + 1), answers.slice(tile * each, (tile + 1) * each));
             let number = keep.then_some(self.tiles.len());
-            for (key, given) in elements(&self.part, &own, &codes) {
+            for (key, given) in elements(&self.part, &inputs, &codes) {
                 let given = Given { tile: number, ..given };
                 let before = match keep {
                     true => *self.given.entry(key).or_insert(given),
@@ -114,14 +114,14 @@ impl Answers {
                 };
                 if before.code != given.code {
                     // Both may be in this tile.
-                    self.tiles.push((own.clone(), codes));
+                    self.tiles.push((inputs.clone(), codes));
                     return Err(
-                        self.conflict(before, (Element::of(&self.part, &own, (0, given.row, given.column)), given))
+                        self.conflict(before, (Element::of(&self.part, &inputs, (0, given.row, given.column)), given))
                     );
                 }
             }
             if keep {
-                self.tiles.push((own, codes));
+                self.tiles.push((inputs, codes));
             }
         }
         Ok(())
@@ -245,7 +245,7 @@ impl Answers {
             self.cases_of(*tile)
                 .enumerate()
                 .filter(|(at, _)| chosen.contains(at))
-                .map(|(_, own)| own)
+                .map(|(_, answered)| answered)
                 .collect::<Vec<_>>()
         };
         missed.iter().step_by(step).flat_map(of).collect()

@@ -139,13 +139,13 @@ impl Bench<'_> {
             };
             if !attempt(self, &[element.row], &[element.column]) {
                 for row in (0..part.m).filter(|row| *row != element.row) {
-                    let rows: Vec<usize> = kept.0.iter().copied().filter(|own| *own != row).collect();
+                    let rows: Vec<usize> = kept.0.iter().copied().filter(|other| *other != row).collect();
                     if attempt(self, &rows, &kept.1) {
                         kept.0 = rows;
                     }
                 }
                 for column in (0..part.n).filter(|column| *column != element.column) {
-                    let columns: Vec<usize> = kept.1.iter().copied().filter(|own| *own != column).collect();
+                    let columns: Vec<usize> = kept.1.iter().copied().filter(|other| *other != column).collect();
                     if attempt(self, &kept.0, &columns) {
                         kept.1 = columns;
                     }

@@ -103,18 +103,18 @@ pub struct TermAnswer {
 impl TermAnswer {
     /// True if the answer is this nonzero number.
     pub fn is(&self, value: Finite) -> bool {
-        matches!(self.value, Real::Finite(own) if own.odd() == value.odd())
+        matches!(self.value, Real::Finite(finite) if finite.odd() == value.odd())
     }
 
     /// True if the answer is a zero.
     pub fn is_zero(&self) -> bool {
-        matches!(self.value, Real::Finite(own) if own.is_zero())
+        matches!(self.value, Real::Finite(finite) if finite.is_zero())
     }
 
     /// The answer as a number; `None` for infinities and NaN.
     pub fn finite(&self) -> Option<Finite> {
         match self.value {
-            Real::Finite(own) => Some(own),
+            Real::Finite(finite) => Some(finite),
             _ => None,
         }
     }
@@ -228,13 +228,13 @@ impl<'a> TermBench<'a> {
             case.scale_b.fill(one);
         }
         let (a, b) = (Exponents::of(i.a), Exponents::of(i.b));
-        for own in terms {
-            let Leaf::Product(at) = own.leaf else {
-                case.c = code(i.c, own.negative, own.factors.0 * own.factors.1, own.exponent)?;
+        for term in terms {
+            let Leaf::Product(at) = term.leaf else {
+                case.c = code(i.c, term.negative, term.factors.0 * term.factors.1, term.exponent)?;
                 continue;
             };
-            let mut exponent = own.exponent;
-            if let (Some(scale), Some(range), Some(block)) = (i.scale, self.scales(), self.block(own.leaf)) {
+            let mut exponent = term.exponent;
+            if let (Some(scale), Some(range), Some(block)) = (i.scale, self.scales(), self.block(term.leaf)) {
                 // The scale takes the exponent of the block's first term, as far as the other terms allow.
                 let same: Vec<&Term> = terms.iter().filter(|other| self.block(other.leaf) == Some(block)).collect();
                 let least = same.iter().map(|other| other.exponent - a.high - b.high).max()?;
@@ -250,10 +250,10 @@ impl<'a> TermBench<'a> {
                 case.scale_b[block] = code(scale.format, false, 1, both - first)?;
                 exponent -= both;
             }
-            let (x, y) = self.factors(own.factors, exponent)?;
-            case.a[at] = code(i.a, own.negative, own.factors.0, x)?;
+            let (x, y) = self.factors(term.factors, exponent)?;
+            case.a[at] = code(i.a, term.negative, term.factors.0, x)?;
             let logical = case.logical(i, at);
-            case.b[logical] = code(i.b, false, own.factors.1, y)?;
+            case.b[logical] = code(i.b, false, term.factors.1, y)?;
         }
         Some(case)
     }
@@ -298,5 +298,5 @@ pub fn code(format: &Format, negative: bool, significand: u128, exponent: i32) -
 
 /// True if a code stands for this nonzero number.
 pub fn stands_for(format: &Format, code: u64, value: Finite) -> bool {
-    matches!(format.value(code), Real::Finite(own) if own.odd() == value.odd())
+    matches!(format.value(code), Real::Finite(finite) if finite.odd() == value.odd())
 }

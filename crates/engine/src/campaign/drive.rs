@@ -42,7 +42,7 @@ pub fn drive(
         let range = state.next..last.min(state.next.saturating_add(pace.size()));
         let (end, wanted) = (range.end, state.wanted(run));
         pace.measure(range.end - range.start, || {
-            compare(engine, range, wanted).map(|found| state.add(run, &instruction, end, &found))
+            compare(engine, range, wanted).map(|verified| state.add(run, &instruction, end, &verified))
         })?;
         state.seconds = before + start.elapsed().as_secs_f64();
         watch(state)?;
@@ -136,8 +136,8 @@ fn work(
         }
         let tiles = range.end - range.start;
         let wanted = wanted.load(Ordering::Relaxed);
-        let found = pace.measure(tiles, || compare(engine.as_mut(), range.clone(), wanted));
-        if sender.send(Ok((range, found.map_err(|error| error.within(&name))?))).is_err() {
+        let verified = pace.measure(tiles, || compare(engine.as_mut(), range.clone(), wanted));
+        if sender.send(Ok((range, verified.map_err(|error| error.within(&name))?))).is_err() {
             return Ok(());
         }
     }
@@ -153,10 +153,10 @@ fn collect(
 ) -> Result<()> {
     let mut early: BTreeMap<u64, (u64, Verified)> = BTreeMap::new();
     while !state.finished {
-        let (range, found) = receiver.recv().expect("every range is answered or fails")?;
-        early.insert(range.start, (range.end, found));
-        while let Some((end, found)) = early.remove(&state.next) {
-            state.add(run, instruction, end, &found);
+        let (range, verified) = receiver.recv().expect("every range is answered or fails")?;
+        early.insert(range.start, (range.end, verified));
+        while let Some((end, verified)) = early.remove(&state.next) {
+            state.add(run, instruction, end, &verified);
         }
         watch(state)?;
         if !state.finished {
@@ -171,9 +171,9 @@ fn collect(
 /// # Errors
 /// The engine fails, or finds something else in the same tiles.
 fn compare(engine: &mut dyn Engine, range: Range<u64>, wanted: usize) -> Result<Verified> {
-    let found = engine.run(range.clone())?;
-    let (differing, regimes) = (found.differing(), found.regimes.clone());
-    let mismatches = if wanted > 0 { first(engine, range.clone(), found, wanted)? } else { Vec::new() };
+    let verified = engine.run(range.clone())?;
+    let (differing, regimes) = (verified.differing(), verified.regimes.clone());
+    let mismatches = if wanted > 0 { first(engine, range.clone(), verified, wanted)? } else { Vec::new() };
     match (mismatches.len() as u64) < differing.min(wanted as u64) {
         true => Err(unrepeated(&range, differing, mismatches.len() as u64)),
         false => Ok(Verified { regimes, mismatches }),
@@ -190,9 +190,9 @@ fn unrepeated(range: &Range<u64>, once: u64, then: u64) -> Error {
     ))
 }
 
-/// The first `wanted` mismatches of a range whose result is `found`.
-fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Verified, wanted: usize) -> Result<Vec<Mismatch>> {
-    if !found.is_whole() && range.end - range.start > 1 {
+/// The first `wanted` mismatches of a range whose result is `verified`.
+fn first(engine: &mut dyn Engine, range: Range<u64>, mut verified: Verified, wanted: usize) -> Result<Vec<Mismatch>> {
+    if !verified.is_whole() && range.end - range.start > 1 {
         let middle = range.start + (range.end - range.start) / 2;
         let left = engine.run(range.start..middle)?;
         let mut mismatches = first(engine, range.start..middle, left, wanted)?;
@@ -203,7 +203,7 @@ fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Verified, wanted
         }
         return Ok(mismatches);
     }
-    found.mismatches.sort_unstable();
-    found.mismatches.truncate(wanted);
-    Ok(found.mismatches)
+    verified.mismatches.sort_unstable();
+    verified.mismatches.truncate(wanted);
+    Ok(verified.mismatches)
 }

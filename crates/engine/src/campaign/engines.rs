@@ -28,9 +28,9 @@ pub fn engine<'a>(device: &'a mut dyn Device, work: &CampaignWork, nans: Nans) -
     }
     if nans == Nans::ByCode
         && let Some(campaigns) = device.campaigns()
-        && let Some(own) = campaigns.engine(work)?
+        && let Some(engine) = campaigns.engine(work)?
     {
-        return Ok(own);
+        return Ok(engine);
     }
     device.has(work.instruction)?;
     Ok(Box::new(Remote { device, judge: Judge::new(work, nans)? }))
@@ -63,8 +63,8 @@ impl Judge {
         Verified::nothing(self.sequence.regimes().len())
     }
 
-    /// Compares the outputs of the tiles from number `first`, and adds the result to `found`.
-    fn compare(&self, found: &mut Verified, first: u64, device: &Codes, model: &Codes) {
+    /// Compares the outputs of the tiles from number `first`, and adds the result to `verified`.
+    fn compare(&self, verified: &mut Verified, first: u64, device: &Codes, model: &Codes) {
         let (m, n) = (self.instruction.m, self.instruction.n);
         let each = m * n * device.width();
         let tiles = device.as_bytes().chunks_exact(each).zip(model.as_bytes().chunks_exact(each));
@@ -79,14 +79,14 @@ impl Judge {
                 };
                 for place in (0..m * n).filter(differs) {
                     count.differing += 1;
-                    if found.mismatches.len() < MOST_GROUPED as usize {
+                    if verified.mismatches.len() < MOST_GROUPED as usize {
                         let spot = Spot { tile, row: (place / n) as u32, column: (place % n) as u32 };
                         let (device, model) = codes(place);
-                        found.mismatches.push(Mismatch { spot, device, model });
+                        verified.mismatches.push(Mismatch { spot, device, model });
                     }
                 }
             }
-            found.regimes[self.sequence.regime(&self.instruction, tile)].add(count);
+            verified.regimes[self.sequence.regime(&self.instruction, tile)].add(count);
         }
     }
 }
@@ -101,15 +101,15 @@ impl Engine for Local {
     fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
         let Local { execution, judge } = self;
         let each = judge.tiles(BATCH);
-        let batch = |found: &mut Verified, batch: usize| {
+        let batch = |verified: &mut Verified, batch: usize| {
             let first = tiles.start + batch as u64 * each;
             let inputs = judge.sequence.tiles(&judge.instruction, first, each.min(tiles.end - first) as usize);
-            judge.compare(found, first, &execution(&inputs), &judge.model.execute_here(&inputs));
+            judge.compare(verified, first, &execution(&inputs), &judge.model.execute_here(&inputs));
         };
         let batches = tiles.end.saturating_sub(tiles.start).div_ceil(each) as usize;
-        let mut found = judge.nothing();
-        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| found.add(&part, MOST_GROUPED as usize));
-        Ok(found)
+        let mut verified = judge.nothing();
+        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| verified.add(&part, MOST_GROUPED as usize));
+        Ok(verified)
     }
 }
 
@@ -123,7 +123,7 @@ impl Engine for Remote<'_> {
     fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
         let Remote { device, judge } = self;
         let i = &judge.instruction;
-        let mut found = judge.nothing();
+        let mut verified = judge.nothing();
         let mut first = tiles.start;
         while first < tiles.end {
             let count = judge.tiles(REMOTE_BATCH).min(tiles.end - first) as usize;
@@ -139,9 +139,9 @@ impl Engine for Remote<'_> {
                 let asked = count * i.m * i.n;
                 return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
             }
-            judge.compare(&mut found, first, &outputs, &judge.model.execute(&inputs));
+            judge.compare(&mut verified, first, &outputs, &judge.model.execute(&inputs));
             first += count as u64;
         }
-        Ok(found)
+        Ok(verified)
     }
 }

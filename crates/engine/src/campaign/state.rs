@@ -60,12 +60,12 @@ impl State {
     }
 
     /// Adds the result of the tiles from the next one to `end`, with its wanted mismatches in order.
-    pub(super) fn add(&mut self, run: &Run, i: &Instruction, end: u64, found: &Verified) {
+    pub(super) fn add(&mut self, run: &Run, i: &Instruction, end: u64, verified: &Verified) {
         self.next = end;
-        for (own, other) in self.regimes.iter_mut().zip(&found.regimes) {
-            own.add(*other);
+        for (count, other) in self.regimes.iter_mut().zip(&verified.regimes) {
+            count.add(*other);
         }
-        let mismatches = &found.mismatches[..found.mismatches.len().min(self.wanted(run))];
+        let mismatches = &verified.mismatches[..verified.mismatches.len().min(self.wanted(run))];
         if !mismatches.is_empty() {
             let mut kinds = Kinds::of(&Subject::Matrix(i), self.kinds.drain(..));
             group(run, i, mismatches).for_each(|later| kinds.unite(later));
@@ -84,8 +84,8 @@ fn group(run: &Run, i: &Instruction, mismatches: &[Mismatch]) -> impl Iterator<I
         let (operands, regime) = (sequence.tiles(i, tile, 1), sequence.regime(i, tile));
         for &Mismatch { spot, device, model } in tiles[number] {
             let case = operands.case(i, 0, spot.row as usize, spot.column as usize);
-            let found = Difference::found(ResultPlace::Output(spot), Answer { case, device, model });
-            kinds.add(&Subject::Matrix(i), Difference { regime, ..found });
+            let difference = Difference::found(ResultPlace::Output(spot), Answer { case, device, model });
+            kinds.add(&Subject::Matrix(i), Difference { regime, ..difference });
         }
     })
 }

@@ -168,7 +168,7 @@ crate::rows! {
 pub fn models(models: &[Model]) -> Table {
     let row = |model: &Model| {
         let table = instructions(model);
-        let rests = |rule: &&Rule, kind| rule.evidence.iter().any(|own| own.source.kind() == kind);
+        let rests = |rule: &&Rule, kind| rule.evidence.iter().any(|evidence| evidence.source.kind() == kind);
         let [measured, recorded, specified, literature, assumed] =
             EvidenceKind::ALL.map(|kind| model.rules.iter().filter(|rule| rests(rule, kind)).count());
         ModelRow {
@@ -176,7 +176,7 @@ pub fn models(models: &[Model]) -> Table {
             title: model.title.clone(),
             version: model.version,
             architectures: model.architectures.clone(),
-            aliases: aliases(&model.name).into_iter().filter(|own| !model.architectures.contains(own)).collect(),
+            aliases: aliases(&model.name).into_iter().filter(|alias| !model.architectures.contains(alias)).collect(),
             rules: model.rules.len(),
             instructions: table.iter().filter(|i| model.rule(i).is_some()).count(),
             of: table.len(),
@@ -206,39 +206,45 @@ pub fn model(model: &Model) -> [Table; 2] {
 fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instruction>)>) -> Table {
     let values = |(key, values): (&String, &String)| format!("{key} {values}");
     let rows = rules.into_iter().flat_map(|(model, index, used)| {
-        let concerns =
-            move |own: &Evidence| used.is_empty() || used.iter().any(|instruction| own.concerns(&instruction.name));
+        let concerns = move |evidence: &Evidence| {
+            used.is_empty() || used.iter().any(|instruction| evidence.concerns(&instruction.name))
+        };
         let rule = &model.rules[index];
         let sources = rule.evidence.iter().enumerate();
-        sources.filter(move |(_, own)| concerns(own)).map(move |(at, own)| {
-            let (device, date, cases) = match &own.source {
+        sources.filter(move |(_, evidence)| concerns(evidence)).map(move |(at, evidence)| {
+            let (device, date, cases) = match &evidence.source {
                 EvidenceSource::Measured { device, date, cases, .. } => (Some(device.clone()), date.clone(), *cases),
                 EvidenceSource::Recorded { device, .. } => (device.clone(), None, None),
                 _ => (None, None, None),
             };
-            let covered = covered(rule, own, at == 0);
-            let assumed = own.source.kind() == EvidenceKind::Assumed;
+            let covered = covered(rule, evidence, at == 0);
+            let assumed = evidence.source.kind() == EvidenceKind::Assumed;
             let (decided, assumed) = if assumed { (Vec::new(), covered) } else { (covered, Vec::new()) };
-            let (open, narrowed): (Vec<_>, Vec<_>) = own.leaves.iter().partition(|(_, values)| *values == "any");
+            let (open, narrowed): (Vec<_>, Vec<_>) = evidence.leaves.iter().partition(|(_, values)| *values == "any");
             let open = assumed.into_iter().chain(open.into_iter().map(|(key, _)| key.clone())).collect();
             let narrowed = narrowed.into_iter().map(values).collect();
             EvidenceRow {
                 model: model.name.clone(),
                 rule: index + 1,
                 number: at + 1,
-                kind: own.source.kind(),
-                evidence: in_words(own, [("decided", &decided), ("narrowed", &narrowed), ("open", &open)]),
+                kind: evidence.source.kind(),
+                evidence: in_words(evidence, [("decided", &decided), ("narrowed", &narrowed), ("open", &open)]),
                 decided,
                 narrowed,
                 open,
                 device,
                 date,
                 cases,
-                files: own.source.files().map(str::to_string),
-                keys: own.keys.clone(),
-                instructions: own.instructions.clone(),
-                leaves: (!own.leaves.is_empty()).then(|| {
-                    own.leaves.iter().map(|(key, values)| format!("{key}: {values}")).collect::<Vec<_>>().join("; ")
+                files: evidence.source.files().map(str::to_string),
+                keys: evidence.keys.clone(),
+                instructions: evidence.instructions.clone(),
+                leaves: (!evidence.leaves.is_empty()).then(|| {
+                    evidence
+                        .leaves
+                        .iter()
+                        .map(|(key, values)| format!("{key}: {values}"))
+                        .collect::<Vec<_>>()
+                        .join("; ")
                 }),
             }
         })
@@ -253,25 +259,25 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
 const NAMED: usize = 3;
 
 /// Lists the keys of a rule that a source covers; keys that the rule leaves out are counted.
-fn covered(rule: &Rule, own: &Evidence, first: bool) -> Vec<String> {
-    if own.keys.is_empty() {
+fn covered(rule: &Rule, evidence: &Evidence, first: bool) -> Vec<String> {
+    if evidence.keys.is_empty() {
         return vec![if first { "every key" } else { "every other key" }.into()];
     }
-    let (keys, absent): (Vec<&String>, Vec<&String>) = own.keys.iter().partition(|key| rule.value(key).is_some());
+    let (keys, absent): (Vec<&String>, Vec<&String>) = evidence.keys.iter().partition(|key| rule.value(key).is_some());
     if absent.len() <= NAMED {
-        return own.keys.clone();
+        return evidence.keys.clone();
     }
     let absent = format!("{} absent keys", absent.len());
     keys.into_iter().cloned().chain([absent]).collect()
 }
 
 /// Words a source as a list: `literature: Xie et al.; decided: group; open: zero; only in mma.*`.
-fn in_words(own: &Evidence, keys: [(&str, &Vec<String>); 3]) -> String {
-    let files = own.source.files().map_or(String::new(), |files| format!(", {files}"));
+fn in_words(evidence: &Evidence, keys: [(&str, &Vec<String>); 3]) -> String {
+    let files = evidence.source.files().map_or(String::new(), |files| format!(", {files}"));
     let filled = keys.into_iter().filter(|(_, keys)| !keys.is_empty());
-    let only = (!own.instructions.is_empty()).then(|| format!("only in {}", own.instructions.join(", ")));
+    let only = (!evidence.instructions.is_empty()).then(|| format!("only in {}", evidence.instructions.join(", ")));
     let parts = filled.map(|(kind, keys)| format!("{kind}: {}", keys.join(", "))).chain(only);
-    [format!("{own}{files}")].into_iter().chain(parts).collect::<Vec<_>>().join("; ")
+    [format!("{evidence}{files}")].into_iter().chain(parts).collect::<Vec<_>>().join("; ")
 }
 
 /// Makes the table of evidence for the rules by which models compute instructions, each rule once.
@@ -279,10 +285,11 @@ pub fn evidence_for<'a>(uses: impl IntoIterator<Item = (&'a Model, &'a Instructi
     let mut rules: Vec<(&Model, usize, Vec<&Instruction>)> = Vec::new();
     for (model, instruction) in uses {
         let first = model.rule(instruction);
-        let Some(index) = model.rules.iter().position(|own| first.is_some_and(|first| std::ptr::eq(own, first))) else {
+        let Some(index) = model.rules.iter().position(|rule| first.is_some_and(|first| std::ptr::eq(rule, first)))
+        else {
             continue;
         };
-        match rules.iter_mut().find(|(of, own, _)| (&of.name, *own) == (&model.name, index)) {
+        match rules.iter_mut().find(|(of, listed, _)| (&of.name, *listed) == (&model.name, index)) {
             Some((.., used)) => used.push(instruction),
             None => rules.push((model, index, vec![instruction])),
         }
@@ -300,7 +307,7 @@ pub fn answer_of_model(model: &Model) -> String {
     };
     let of = match &model.architectures[..] {
         [] => String::new(),
-        own => format!(" of {}", own.join(", ")),
+        architectures => format!(" of {}", architectures.join(", ")),
     };
     format!("{} describes {described}{of}, by {}.", model.name, counted(model.rules.len() as u64, "rule"))
 }

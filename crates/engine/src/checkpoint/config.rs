@@ -35,7 +35,7 @@ impl Config {
             let all: Value = serde_json::from_str(&text).map_err(|error| {
                 Error::request(format!("{}: not JSON: {error}; move it away to do without", path.display()))
             })?;
-            if let Some(description) = all.get(key).filter(|own| own.is_object()) {
+            if let Some(description) = all.get(key).filter(|value| value.is_object()) {
                 return Ok(Some(Config { path, description: description.clone() }));
             }
         }
@@ -49,7 +49,7 @@ impl Config {
 
     /// Returns true if `key` has this value at any depth.
     pub(super) fn says(&self, key: &str, value: &str) -> bool {
-        let mut same = |own: &Value| match own {
+        let mut same = |entry: &Value| match entry {
             Value::String(text) => text.eq_ignore_ascii_case(value),
             Value::Number(number) => number.to_string() == value,
             _ => false,
@@ -59,25 +59,26 @@ impl Config {
 
     /// The blocks of several rows that are named, at any depth.
     pub(super) fn blocks(&self) -> Vec<Sharing> {
-        let mut found = Vec::new();
-        let extent = |own: &Value| own.as_u64().and_then(|own| usize::try_from(own).ok()).filter(|own| *own > 0);
+        let mut blocks = Vec::new();
+        let extent =
+            |value: &Value| value.as_u64().and_then(|number| usize::try_from(number).ok()).filter(|extent| *extent > 0);
         for key in BLOCK_KEYS {
-            any(&self.description, key, &mut |own| {
-                match own {
+            any(&self.description, key, &mut |value| {
+                match value {
                     Value::Array(pair) => {
                         if let [rows, columns] = pair.as_slice() {
-                            found.extend(extent(rows).zip(extent(columns)).map(|(r, c)| Sharing::Block(r, c)));
+                            blocks.extend(extent(rows).zip(extent(columns)).map(|(r, c)| Sharing::Block(r, c)));
                         }
                     }
                     Value::String(text) => {
-                        found.extend(Sharing::parse(text).filter(|own| matches!(own, Sharing::Block(..))));
+                        blocks.extend(Sharing::parse(text).filter(|sharing| matches!(sharing, Sharing::Block(..))));
                     }
                     _ => {}
                 }
                 false
             });
         }
-        found
+        blocks
     }
 
     /// Returns true if a block of these extents is named.
@@ -95,8 +96,8 @@ impl Config {
 /// Returns true if `key` has a value that `is` accepts, at any depth; the reader of JSON bounds it.
 fn any(value: &Value, key: &str, is: &mut dyn FnMut(&Value) -> bool) -> bool {
     match value {
-        Value::Object(entries) => entries.iter().any(|(name, own)| name == key && is(own) || any(own, key, is)),
-        Value::Array(values) => values.iter().any(|own| any(own, key, is)),
+        Value::Object(entries) => entries.iter().any(|(name, entry)| name == key && is(entry) || any(entry, key, is)),
+        Value::Array(values) => values.iter().any(|entry| any(entry, key, is)),
         _ => false,
     }
 }

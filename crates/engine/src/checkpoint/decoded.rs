@@ -50,8 +50,8 @@ impl ComputedValues for DecodedValues {
             let read = reader.values(&piece, None)?;
             let wanted = read.iter().skip(column - piece.columns.start);
             let before = at;
-            for (value, own) in values[at..].iter_mut().zip(wanted) {
-                *value = *own as f32;
+            for (value, decoded) in values[at..].iter_mut().zip(wanted) {
+                *value = *decoded as f32;
                 at += 1;
             }
             if at == before {
@@ -88,13 +88,14 @@ impl Checkpoint {
     /// Refuses tensors that are quantised, wanted, and not decoded.
     fn refuse(&self, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
         // A truncated array of numbers is read up to its end by the commands; codes without their end are not seen there.
-        let is_codes = |own: &StreamedArray| !own.kind.is_floating() && own.width < 8;
+        let is_codes = |array: &StreamedArray| !array.kind.is_floating() && array.width < 8;
         let is_lost = |(name, what): &&(String, String)| {
-            let cut = || self.file.arrays.iter().any(|own| own.name == *name && is_codes(own));
+            let cut = || self.file.arrays.iter().any(|array| array.name == *name && is_codes(array));
             wanted(name) && (what != TRUNCATED || cut())
         };
         let misfits = self.misfits.iter().filter(is_lost).map(|(name, what)| (name, what.clone()));
-        let is_wanted = |own: &CheckpointTensor| wanted(&own.name) || own.arrays.iter().any(|name| wanted(name));
+        let is_wanted =
+            |tensor: &CheckpointTensor| wanted(&tensor.name) || tensor.arrays.iter().any(|name| wanted(name));
         let opaque = self.tensors.iter().filter_map(|tensor| match &tensor.content {
             TensorContent::Opaque { why, .. } if !is_undecoded(tensor) && is_wanted(tensor) => {
                 Some((&tensor.name, format!("{}: {why}", tensor.layouts.join(" or "))))
@@ -129,10 +130,10 @@ impl Checkpoint {
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
         let (mut parts, mut computed) = (Vec::new(), BTreeMap::new());
         for (number, tensor) in self.tensors.iter().enumerate() {
-            if let TensorContent::Quantised(own) = &tensor.content {
+            if let TensorContent::Quantised(quantised) = &tensor.content {
                 parts.extend(tensor.arrays.iter().cloned());
                 let readers = Arc::new(ReaderParts::new(&self.file, tensor)?);
-                computed.insert(own.codes, (number, readers));
+                computed.insert(quantised.codes, (number, readers));
                 *kinds.entry(tensor.layouts.join(" or ")).or_default() += 1;
             }
         }
@@ -164,7 +165,7 @@ impl Checkpoint {
             let (name, shape, made_of) = (tensor.name.clone(), tensor.shape.clone(), tensor.arrays.len());
             (codes, ComputedArray { name, shape, path, made_of, values })
         });
-        let keep = |name: &str| parts.binary_search_by(|own| own.as_str().cmp(name)).is_err();
+        let keep = |name: &str| parts.binary_search_by(|part| part.as_str().cmp(name)).is_err();
         let file = checkpoint.file.with_computed(keep, arrays.collect());
         Ok(DecodedFile { file, notes })
     }

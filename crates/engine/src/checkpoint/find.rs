@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     config::Config,
+    converted::is_converted,
     layout::{ArrayParts, Codes, Layout, Storage, with_stem},
-    own::is_converted,
     packing::Packing,
     swizzle,
     tensor::{CheckpointTensor, Quantised, Reading, ScalePlace, TensorContent},
@@ -50,12 +50,13 @@ fn nearest(misfits: &[(Misfit, &str)]) -> String {
     let Some((best, _)) = misfits.iter().max() else { return String::new() };
     let mut words: Vec<(&str, Vec<&str>)> = Vec::new();
     for (misfit, layout) in misfits.iter().filter(|(misfit, _)| misfit.is_as_near(best)) {
-        match words.iter_mut().find(|(own, _)| *own == misfit.words()) {
+        match words.iter_mut().find(|(said, _)| *said == misfit.words()) {
             Some((_, layouts)) => layouts.push(layout),
             None => words.push((misfit.words(), vec![layout])),
         }
     }
-    let described: Vec<String> = words.iter().map(|(own, layouts)| format!("{own} ({})", layouts.join(", "))).collect();
+    let described: Vec<String> =
+        words.iter().map(|(said, layouts)| format!("{said} ({})", layouts.join(", "))).collect();
     described.join("; or ")
 }
 
@@ -137,7 +138,7 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
             if !(is_read || converted(name))
                 && let Some(tensor) = undecoded::tensor(&arrays, array, &used, config)
             {
-                used.extend(tensor.arrays.iter().filter(|own| *own != name).cloned());
+                used.extend(tensor.arrays.iter().filter(|other| *other != name).cloned());
                 found.parts.extend(tensor.arrays.iter().cloned());
                 quantised.insert(at, tensor);
             }
@@ -146,10 +147,10 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
     }
     let misfits = found.misfits.iter().filter_map(|(name, _)| arrays.get(name));
     let codes = misfits.map(|(_, array)| array).chain(quantised.keys().map(|at| &file.arrays[*at]));
-    let is_codes = |own: &&StreamedArray| quantised.contains_key(&arrays.by_name[own.name.as_str()]);
+    let is_codes = |array: &&StreamedArray| quantised.contains_key(&arrays.by_name[array.name.as_str()]);
     for array in codes {
-        let scales = undecoded::companions(&arrays, array).into_iter().filter(|own| !is_codes(own));
-        found.parts.extend(scales.map(|own| own.name.clone()));
+        let scales = undecoded::companions(&arrays, array).into_iter().filter(|companion| !is_codes(companion));
+        found.parts.extend(scales.map(|companion| companion.name.clone()));
     }
     for (at, array) in file.arrays.iter().enumerate() {
         match quantised.remove(&at) {
@@ -178,8 +179,8 @@ fn described(quantised: &mut BTreeMap<usize, CheckpointTensor>, layouts: &[Layou
     let method = method?;
     // A layout of the method needs more keys than the description has, or the tensors have its name.
     let has_method = |name: &String| {
-        let own = layouts.iter().find(|layout| layout.name == *name);
-        own.map_or(name == method, |own| own.config.values().any(|value| value.eq_ignore_ascii_case(method)))
+        let layout = layouts.iter().find(|layout| layout.name == *name);
+        layout.map_or(name == method, |layout| layout.config.values().any(|value| value.eq_ignore_ascii_case(method)))
     };
     let is_read = quantised.values().any(|tensor| tensor.named_by == "config" || tensor.layouts.iter().any(has_method));
     let what = if undecoded::is_known(method) { "which is not decoded" } else { "which no layout has" };
@@ -301,7 +302,7 @@ impl<'a> ArraysFit<'a, '_> {
             return Ok(Ok(None));
         }
         let part = |name: &str| self.arrays.get(&with_stem(name, stem));
-        let global = self.parts.global.as_ref().map(|(own, used)| (own, *used, part(&own.name)));
+        let global = self.parts.global.as_ref().map(|(expected, used)| (expected, *used, part(&expected.name)));
         let Some((scale_at, scales)) = part(&self.parts.scale.name) else {
             // A plain array of the type of codes is no tensor that lacks its scales.
             let other = global.as_ref().is_some_and(|(_, _, found)| found.is_some());
@@ -328,30 +329,31 @@ impl<'a> ArraysFit<'a, '_> {
         let global = match global {
             None => None,
             Some((_, used, Some((_, found)))) => Some((used, found)),
-            Some((own, _, None)) => {
-                let name = with_stem(&own.name, stem);
+            Some((expected, _, None)) => {
+                let name = with_stem(&expected.name, stem);
                 return Ok(Err(Misfit::Missing(format!("the array '{name}' with its global scale is missing"))));
             }
         };
         names.extend(global.iter().map(|(_, found)| found.name.clone()));
         let all = [Some(scales), global.map(|(_, found)| found)];
-        if let Some(cut) = all.into_iter().flatten().find(|own| !own.complete) {
+        if let Some(cut) = all.into_iter().flatten().find(|candidate| !candidate.complete) {
             return Ok(Err(Misfit::Shape(format!("'{}': {TRUNCATED}", cut.name))));
         }
-        let unsupported = self.parts.unsupported.iter().find_map(|name| part(name)).map(|(_, own)| own.name.clone());
+        let unsupported =
+            self.parts.unsupported.iter().find_map(|name| part(name)).map(|(_, found)| found.name.clone());
         let shape = match self.shape(stem)? {
             Ok(shape) => shape,
             Err(what) => return Ok(Err(Misfit::Shape(what))),
         };
-        names.extend(self.parts.shape.iter().filter_map(|name| part(name)).map(|(_, own)| own.name.clone()));
+        names.extend(self.parts.shape.iter().filter_map(|name| part(name)).map(|(_, found)| found.name.clone()));
         let zero = self
             .parts
             .zero
             .as_ref()
-            .and_then(|own| part(&own.name).filter(|(_, found)| own.takes(&found.kind.type_name())));
-        names.extend(zero.iter().map(|(_, own)| own.name.clone()));
+            .and_then(|expected| part(&expected.name).filter(|(_, found)| expected.takes(&found.kind.type_name())));
+        names.extend(zero.iter().map(|(_, found)| found.name.clone()));
         names.extend(unsupported.clone());
-        let bytes = names.iter().filter_map(|name| self.arrays.get(name)).map(|(_, own)| own.data.1).sum();
+        let bytes = names.iter().filter_map(|name| self.arrays.get(name)).map(|(_, found)| found.data.1).sum();
         let name = with_stem(&self.parts.tensor, stem);
         let mut tensor = CheckpointTensor {
             shape: original_shape(&self.arrays.file.metadata, &name, &shape).unwrap_or_else(|| shape.clone()),
@@ -376,21 +378,21 @@ impl<'a> ArraysFit<'a, '_> {
         };
         let global_values = match global {
             None => Vec::new(),
-            Some((_, own)) => match self.global(own, of)? {
+            Some((_, found)) => match self.global(found, of)? {
                 Ok(values) => values,
                 Err(what) => return Ok(Err(Misfit::Shape(what))),
             },
         };
-        if let Some((_, own)) = zero.filter(|(_, own)| own.len() != scales.len() || !own.complete) {
-            let what = format!("'{}' has the shape {:?}, and its scales {:?}", own.name, own.shape, scales.shape);
+        if let Some((_, found)) = zero.filter(|(_, found)| found.len() != scales.len() || !found.complete) {
+            let what = format!("'{}' has the shape {:?}, and its scales {:?}", found.name, found.shape, scales.shape);
             return Ok(Err(Misfit::Shape(what)));
         }
-        let zero_format = |own: &StreamedArray| match own.kind {
+        let zero_format = |zeros: &StreamedArray| match zeros.kind {
             Content::Format(format) => format,
             _ => format_of("s8").expect("a format of the table"),
         };
         let (Some(format), Some(scale_format)) =
-            (own_format(self.codes.format, array.kind), own_format(self.parts.scale_format, scales.kind))
+            (format_or_stored(self.codes.format, array.kind), format_or_stored(self.parts.scale_format, scales.kind))
         else {
             return Ok(Err(Misfit::Type("its types name no format, and neither does the layout".into())));
         };
@@ -407,7 +409,7 @@ impl<'a> ArraysFit<'a, '_> {
             sharing,
             scales: scales.len(),
             global: global_values,
-            zero: zero.map(|(at, own)| (at, zero_format(own))),
+            zero: zero.map(|(at, zeros)| (at, zero_format(zeros))),
             reading: Reading { packing: self.packing(), swizzled, global: global.map(|(used, _)| used) },
             either_order,
         });
@@ -459,9 +461,9 @@ impl<'a> ArraysFit<'a, '_> {
         if written.is_empty() && array.len() == 1 {
             return Ok(Ok(written));
         }
-        let own = written.split_last().and_then(|(last, leading)| Some((leading.to_vec(), packed(*last)?)));
+        let needed = written.split_last().and_then(|(last, leading)| Some((leading.to_vec(), packed(*last)?)));
         let expected = array.shape.split_last().map(|(last, leading)| (leading.to_vec(), *last));
-        match own == expected && written.iter().all(|extent| *extent <= LARGEST_EXTENT) {
+        match needed == expected && written.iter().all(|extent| *extent <= LARGEST_EXTENT) {
             true => Ok(Ok(written)),
             false => Ok(Err(format!(
                 "'{}' has the shape {:?}, which does not hold {written:?} values of {} bits",
@@ -500,8 +502,9 @@ impl<'a> ArraysFit<'a, '_> {
         if read.is_err() {
             return Ok(Some(Err(wrong())));
         }
-        let whole = |extent: &f64| (extent.fract() == 0.0 && (0.0..9e15).contains(extent)).then_some(*extent as usize);
-        let extents: Option<Vec<usize>> = extents.iter().map(whole).collect();
+        let integer =
+            |extent: &f64| (extent.fract() == 0.0 && (0.0..9e15).contains(extent)).then_some(*extent as usize);
+        let extents: Option<Vec<usize>> = extents.iter().map(integer).collect();
         Ok(Some(extents.ok_or_else(wrong)))
     }
 
@@ -514,11 +517,11 @@ impl<'a> ArraysFit<'a, '_> {
     ) -> std::result::Result<(Sharing, bool, bool), String> {
         let of = Matrices::of(shape);
         let Some(sharing) = self.parts.block else {
-            if let Some(own) = self.described_block(of, shape, scales) {
-                return Ok((own, false, false));
+            if let Some(sharing) = self.described_block(of, shape, scales) {
+                return Ok((sharing, false, false));
             }
             let likely = Sharing::inferred(of, shape, &scales.shape);
-            let named = self.config.and_then(|config| likely.iter().find(|own| config.names_block(**own)));
+            let named = self.config.and_then(|config| likely.iter().find(|sharing| config.names_block(**sharing)));
             return match (named, likely.as_slice()) {
                 (Some(named), _) => Ok((*named, false, false)),
                 (None, [one]) => Ok((*one, false, false)),
@@ -558,10 +561,10 @@ impl<'a> ArraysFit<'a, '_> {
                 let leading = &shape[..shape.len().saturating_sub(2)];
                 let expected = leading.iter().copied().chain([rows, columns]).collect::<Vec<usize>>();
                 let padded = tiles.map_or(String::new(), |count| format!(", or {count} in tiles"));
-                let own = Sharing::inferred(of, shape, &scales.shape);
-                let own = own.first().map_or(String::new(), |own| format!(", the shape for {own}"));
+                let inferred = Sharing::inferred(of, shape, &scales.shape);
+                let inferred = inferred.first().map_or(String::new(), |other| format!(", the shape for {other}"));
                 Err(format!(
-                    "values of the shape {shape:?} in blocks of {sharing} need scales of the shape {expected:?}{padded}; '{}' has {:?}{own}",
+                    "values of the shape {shape:?} in blocks of {sharing} need scales of the shape {expected:?}{padded}; '{}' has {:?}{inferred}",
                     scales.name, scales.shape
                 ))
             }
@@ -571,8 +574,8 @@ impl<'a> ArraysFit<'a, '_> {
     /// The blocks that the description of the model names, if the scales have the shape for them.
     fn described_block(&self, of: Matrices, shape: &[usize], scales: &StreamedArray) -> Option<Sharing> {
         let (leading, grid) = scales.shape.split_at_checked(shape.len().checked_sub(2)?)?;
-        let fits = |own: &Sharing| {
-            let (rows, columns) = own.grid(of);
+        let fits = |sharing: &Sharing| {
+            let (rows, columns) = sharing.grid(of);
             leading == &shape[..shape.len() - 2] && grid == [rows, columns]
         };
         self.config?.blocks().into_iter().find(fits)
@@ -580,13 +583,13 @@ impl<'a> ArraysFit<'a, '_> {
 
     /// The values of the global scale.
     fn global(&self, array: &StreamedArray, of: Matrices) -> Result<std::result::Result<Vec<f64>, String>> {
-        let Some((own, _)) = &self.parts.global else { return Ok(Ok(Vec::new())) };
-        if !own.takes(&array.kind.type_name()) {
+        let Some((expected, _)) = &self.parts.global else { return Ok(Ok(Vec::new())) };
+        if !expected.takes(&array.kind.type_name()) {
             return Ok(Err(format!(
                 "'{}' has the type {}, and global scales have {}",
                 array.name,
                 array.kind.type_name(),
-                own.stored.join(" or ")
+                expected.stored.join(" or ")
             )));
         }
         if (array.len() != 1 && array.len() != of.count) || array.len() > MOST_GLOBAL_SCALES {
@@ -605,7 +608,7 @@ impl<'a> ArraysFit<'a, '_> {
 }
 
 /// The format of a layout, or else of the array.
-fn own_format(given: Option<&'static Format>, kind: Content) -> Option<&'static Format> {
+fn format_or_stored(given: Option<&'static Format>, kind: Content) -> Option<&'static Format> {
     match (given, kind) {
         (Some(format), _) => Some(format),
         (None, Content::Format(format)) => Some(format),

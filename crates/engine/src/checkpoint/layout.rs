@@ -103,7 +103,7 @@ impl ArrayPart {
 
     /// True if it can have this type.
     pub(crate) fn takes(&self, stored: &str) -> bool {
-        self.stored.iter().any(|own| own == stored)
+        self.stored.iter().any(|name| name == stored)
     }
 
     /// True if its name is one that tensors of any layout have.
@@ -222,7 +222,7 @@ impl Layout {
     /// # Errors
     /// A request error: no such layout, a file that cannot be read or describes no layout (with its line).
     pub fn find(name: &str) -> Result<Layout> {
-        if let Some((name, text)) = SHIPPED.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)) {
+        if let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| shipped.eq_ignore_ascii_case(name)) {
             return Layout::parse(text, name, &format!("layouts/{name}.toml"));
         }
         let path = Path::new(name);
@@ -258,15 +258,15 @@ impl Layout {
 }
 
 fn of_keys(keys: LayoutKeys, name: &str) -> Checked<Layout> {
-    let own = keys.codes.format.as_ref().map(known).transpose()?;
-    if let (Some(format), Some(key)) = (own.filter(|format| format.bits > 8), &keys.codes.format) {
+    let format = keys.codes.format.as_ref().map(known).transpose()?;
+    if let (Some(format), Some(key)) = (format.filter(|format| format.bits > 8), &keys.codes.format) {
         return Err(at(key, format!("{format} has {} bits; codes of a layout have at most 8", format.bits)));
     }
     let order = match &keys.codes.packing {
         None => None,
         Some(given) => Some(one_of::<PackingOrder>(given)?),
     };
-    let bits = own.map_or(8, |format| format.bits);
+    let bits = format.map_or(8, |format| format.bits);
     if let (Some(PackingOrder::HighFirst | PackingOrder::Halves), Some(key)) = (order, &keys.codes.packing)
         && bits != 4
     {
@@ -282,12 +282,8 @@ fn of_keys(keys: LayoutKeys, name: &str) -> Checked<Layout> {
             _ => return Err(somewhere("packing = \"halves\" needs blocks of an even length")),
         },
     };
-    let codes = Codes {
-        format: own,
-        packing,
-        offset: f64::from(keys.codes.offset),
-        exponent: keys.codes.exponent.clamp(-200, 200),
-    };
+    let codes =
+        Codes { format, packing, offset: f64::from(keys.codes.offset), exponent: keys.codes.exponent.clamp(-200, 200) };
     let (title, source, config, metadata) =
         (keys.title.clone(), keys.source.clone(), keys.config.clone(), keys.metadata.clone());
     let signed_scales = keys.scale.signed;
@@ -305,7 +301,7 @@ fn blocks(keys: LayoutKeys, bits: usize) -> Checked<Storage> {
     if named || scale.block.is_some() || keys.global.is_some() || keys.zero.is_some() || keys.tensor.is_some() {
         return Err(somewhere(only));
     }
-    let Some(own) = &codes.format else { return Err(somewhere("[blocks] needs codes.format")) };
+    let Some(codes_format) = &codes.format else { return Err(somewhere("[blocks] needs codes.format")) };
     let Some(format) = scale.format.as_ref() else { return Err(somewhere("[blocks] needs scale.format")) };
     let scale_format = known(format)?;
     let (Some(codes_at), Some(scale_at), Some(keys)) = (&codes.at, &scale.at, keys.blocks) else {
@@ -319,7 +315,10 @@ fn blocks(keys: LayoutKeys, bits: usize) -> Checked<Storage> {
         return Err(at(&keys.length, format!("a block has a power of two of elements, at most {LONGEST_BLOCK}")));
     }
     if (length * bits).div_ceil(8).checked_add(*codes_at.get_ref()).is_none_or(|end| end > bytes) {
-        return Err(at(codes_at, format!("{length} codes of {} end after the block of {bytes} bytes", own.get_ref())));
+        return Err(at(
+            codes_at,
+            format!("{length} codes of {} end after the block of {bytes} bytes", codes_format.get_ref()),
+        ));
     }
     if scale_format.bytes().checked_add(*scale_at.get_ref()).is_none_or(|end| end > bytes) {
         return Err(at(scale_at, format!("the scale ends after the block of {bytes} bytes")));
@@ -390,8 +389,11 @@ fn known(name: &Spanned<String>) -> Checked<&'static Format> {
 fn sharing(text: &Spanned<String>) -> Checked<Option<Sharing>> {
     match text.get_ref().as_str() {
         "any" => Ok(None),
-        own => Sharing::parse(own).map(Some).ok_or_else(|| {
-            at(text, format!("block = \"{own}\": it is \"any\", \"tensor\", \"row\" or ROWSxCOLUMNS, such as \"1x16\""))
+        words => Sharing::parse(words).map(Some).ok_or_else(|| {
+            at(
+                text,
+                format!("block = \"{words}\": it is \"any\", \"tensor\", \"row\" or ROWSxCOLUMNS, such as \"1x16\""),
+            )
         }),
     }
 }

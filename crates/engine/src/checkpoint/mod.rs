@@ -7,11 +7,11 @@
 //! Tensors are read piece by piece, in bounded memory. A value of a quantised tensor is computed exactly and rounded once, to `f32`.
 
 mod config;
+mod converted;
 mod decoded;
 mod find;
 mod layout;
 mod open;
-mod own;
 mod packing;
 pub mod swizzle;
 mod tensor;

@@ -7,9 +7,9 @@ use std::{
 
 use super::{
     config::Config,
+    converted::ConvertedContent,
     find,
     layout::Layout,
-    own::OwnContent,
     tensor::{CheckpointTensor, Reading, TensorContent, TensorReader},
 };
 use crate::{
@@ -62,13 +62,13 @@ impl Checkpoint {
         file.name_codes(format).map_err(|error| error.within(path.display()))?;
         let config = Config::beside(path)?;
         let (mut notes, mut unknown) = (Vec::new(), None);
-        let own = match OwnContent::of(&file.metadata).filter(|_| layout.is_none()) {
-            Some(OwnContent::Blocks(own)) => Some(*own),
-            Some(OwnContent::Codes(own, unchanged)) => {
-                file.take_for_codes(own, |name| !unchanged.contains(name));
+        let described = match ConvertedContent::of(&file.metadata).filter(|_| layout.is_none()) {
+            Some(ConvertedContent::Blocks(blocks)) => Some(*blocks),
+            Some(ConvertedContent::Codes(element, unchanged)) => {
+                file.take_for_codes(element, |name| !unchanged.contains(name));
                 None
             }
-            Some(OwnContent::Unknown(what)) if format.is_none() => {
+            Some(ConvertedContent::Unknown(what)) if format.is_none() => {
                 notes.push(format!("{}: {what}: codes are shown as integers.", path.display()));
                 unknown = Some(what);
                 None
@@ -76,7 +76,7 @@ impl Checkpoint {
             _ => None,
         };
         let mut layouts = layout.map_or_else(Layout::all, |one| vec![one.clone()]);
-        layouts.extend(own);
+        layouts.extend(described);
         let given = layout.is_some();
         let found =
             find::tensors(&file, &layouts, given, config.as_ref()).map_err(|error| error.within(path.display()))?;

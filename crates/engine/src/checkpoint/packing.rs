@@ -64,11 +64,11 @@ impl Packing {
             }
             Packing::Halves(run) => {
                 for (part, first) in bytes.chunks(run / 2).zip((0..count).step_by(run)) {
-                    let own = run.min(count - first);
+                    let length = run.min(count - first);
                     // A short last run has its halves next to one another too.
-                    let half = own.div_ceil(2).min(part.len());
+                    let half = length.div_ceil(2).min(part.len());
                     codes.extend(part[..half].iter().map(|byte| byte & 0xf));
-                    codes.extend(part[..own - half].iter().map(|byte| byte >> 4));
+                    codes.extend(part[..length - half].iter().map(|byte| byte >> 4));
                 }
             }
         }

@@ -156,7 +156,7 @@ impl CheckpointTensor {
 
     /// Conventions by which it is read; `None` for a plain array.
     pub fn reading(&self) -> Option<Reading> {
-        self.quantised().map(|own| own.reading)
+        self.quantised().map(|quantised| quantised.reading)
     }
 
     /// True if its values can be read.
@@ -166,8 +166,8 @@ impl CheckpointTensor {
 
     /// Multiple of columns at which a piece of a row may begin and end, besides the end of the row.
     pub(crate) fn alignment(&self) -> usize {
-        let Some(own) = self.quantised() else { return 1 };
-        match (own.place, own.reading.packing) {
+        let Some(quantised) = self.quantised() else { return 1 };
+        match (quantised.place, quantised.reading.packing) {
             (ScalePlace::Inside { length, .. }, _) => length,
             (_, Packing::Halves(run)) => run,
             // Eight codes fill whole bytes.
@@ -178,7 +178,7 @@ impl CheckpointTensor {
     /// Its codes and scales; `None` where it has none.
     pub fn quantised(&self) -> Option<&Quantised> {
         match &self.content {
-            TensorContent::Quantised(own) => Some(own),
+            TensorContent::Quantised(quantised) => Some(quantised),
             _ => None,
         }
     }
@@ -215,17 +215,17 @@ impl ReaderParts {
     pub(super) fn new(file: &ArrayFile, tensor: &CheckpointTensor) -> Result<ReaderParts> {
         Ok(match &tensor.content {
             TensorContent::Plain(array) => {
-                let own = &file.arrays[*array];
-                file.complete(own)?;
-                ReaderParts::Plain { array: *array, elements: ElementReader::of(own.kind)? }
+                let stored = &file.arrays[*array];
+                file.complete(stored)?;
+                ReaderParts::Plain { array: *array, elements: ElementReader::of(stored.kind)? }
             }
-            TensorContent::Quantised(own) => {
-                let factor = 2f64.powi(own.exponent);
-                let value = |code: u64| (own.format.to_f64(code) + own.offset) * factor;
+            TensorContent::Quantised(quantised) => {
+                let factor = 2f64.powi(quantised.exponent);
+                let value = |code: u64| (quantised.format.to_f64(code) + quantised.offset) * factor;
                 ReaderParts::Quantised {
-                    codes: (0..=own.format.code_mask()).map(value).collect(),
-                    scales: ElementReader::of_format(own.scale_format)?,
-                    zeros: own.zero.map(|(_, format)| ElementReader::of_format(format)).transpose()?,
+                    codes: (0..=quantised.format.code_mask()).map(value).collect(),
+                    scales: ElementReader::of_format(quantised.scale_format)?,
+                    zeros: quantised.zero.map(|(_, format)| ElementReader::of_format(format)).transpose()?,
                 }
             }
             TensorContent::Opaque { why, .. } => {
@@ -257,7 +257,7 @@ impl<'a> TensorReader<'a> {
     ///
     /// Values of a plain array are exact, and values of a quantised one rounded once, to `f32`.
     pub fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
-        let own = match (&*self.parts, self.tensor.quantised()) {
+        let quantised = match (&*self.parts, self.tensor.quantised()) {
             (ReaderParts::Plain { array, elements }, _) => {
                 let array = &self.file.arrays[*array];
                 let first = piece.start(self.of.columns);
@@ -267,10 +267,10 @@ impl<'a> TensorReader<'a> {
                 elements.read(&bytes, &mut values).map_err(|at| self.wide(first + at, "code"))?;
                 return Ok(values);
             }
-            (ReaderParts::Quantised { .. }, Some(own)) => own,
+            (ReaderParts::Quantised { .. }, Some(quantised)) => quantised,
             (ReaderParts::Quantised { .. }, None) => return Ok(Vec::new()),
         };
-        let reading = reading.unwrap_or(own.reading);
+        let reading = reading.unwrap_or(quantised.reading);
         let mut values = self.codes(piece, reading.packing)?;
         if let Some(zeros) = self.zeros(piece)? {
             self.of_each(piece, &zeros, &mut values, |value, zero| value - zero);
@@ -279,7 +279,7 @@ impl<'a> TensorReader<'a> {
         self.of_each(piece, &scales, &mut values, |value, scale| value * scale);
         let columns = piece.columns.len();
         for (row, values) in piece.rows.clone().zip(values.chunks_mut(columns.max(1))) {
-            let global = self.global(own, row);
+            let global = self.global(quantised, row);
             match reading.global {
                 // Exact before it is rounded: codes, scales and global scales have at most 53 bits together.
                 Some(GlobalScale::Multiplies) => {
@@ -316,8 +316,8 @@ impl<'a> TensorReader<'a> {
     }
 
     /// The global scale of a row; 1 without one.
-    fn global(&self, own: &Quantised, row: usize) -> f64 {
-        match own.global.as_slice() {
+    fn global(&self, quantised: &Quantised, row: usize) -> f64 {
+        match quantised.global.as_slice() {
             [] => 1.0,
             [one] => *one,
             several => several.get(row / self.of.rows.max(1)).copied().unwrap_or(1.0),
@@ -337,8 +337,8 @@ impl<'a> TensorReader<'a> {
             let mut start = piece.columns.start;
             for (at, scale) in scales.values[row * scales.each..][..scales.each].iter().enumerate() {
                 let end = ((first + at + 1) * scales.width).min(piece.columns.end);
-                let own = start - piece.columns.start..end - piece.columns.start;
-                values[own].iter_mut().for_each(|value| *value = join(*value, *scale));
+                let columns = start - piece.columns.start..end - piece.columns.start;
+                values[columns].iter_mut().for_each(|value| *value = join(*value, *scale));
                 start = end;
             }
         }
@@ -350,29 +350,30 @@ impl<'a> TensorReader<'a> {
 
     /// Values of the codes of a piece, before scales.
     pub fn codes(&self, piece: &TensorPiece, packing: Packing) -> Result<Vec<f64>> {
-        let (ReaderParts::Quantised { codes: table, .. }, Some(own)) = (&*self.parts, self.tensor.quantised()) else {
+        let (ReaderParts::Quantised { codes: table, .. }, Some(quantised)) = (&*self.parts, self.tensor.quantised())
+        else {
             return Ok(Vec::new());
         };
-        let bits = own.format.bits as usize;
-        let array = &self.file.arrays[own.codes];
+        let bits = quantised.format.bits as usize;
+        let array = &self.file.arrays[quantised.codes];
         let mut codes = Vec::with_capacity(piece.len());
-        match own.place {
+        match quantised.place {
             ScalePlace::Array(_) => {
                 // A stored element of several bytes (I32) is a part of a stream of bytes.
                 let bits = if packing == Packing::Single { 8 } else { bits };
                 let partial = piece.columns.len() < self.of.columns;
                 let start = if partial { piece.columns.start * bits / 8 } else { 0 };
-                let length = if partial { (piece.columns.len() * bits).div_ceil(8) } else { own.row_bytes };
+                let length = if partial { (piece.columns.len() * bits).div_ceil(8) } else { quantised.row_bytes };
                 let mut bytes = vec![0; piece.rows.len() * length];
-                self.file.read_bytes(array, (piece.rows.start * own.row_bytes + start) as u64, &mut bytes)?;
+                self.file.read_bytes(array, (piece.rows.start * quantised.row_bytes + start) as u64, &mut bytes)?;
                 for row in bytes.chunks(length.max(1)) {
                     packing.unpack(row, bits, piece.columns.clone(), &mut codes);
                 }
             }
             ScalePlace::Inside { length, bytes: block, codes_at, .. } => {
-                let bytes = self.blocks(own, piece, length, block)?;
-                for own in bytes.chunks(block) {
-                    packing.unpack(&own[codes_at..], bits, 0..length, &mut codes);
+                let bytes = self.blocks(quantised, piece, length, block)?;
+                for chunk in bytes.chunks(block) {
+                    packing.unpack(&chunk[codes_at..], bits, 0..length, &mut codes);
                 }
             }
         }
@@ -387,36 +388,36 @@ impl<'a> TensorReader<'a> {
     }
 
     /// The bytes of the blocks of a piece.
-    fn blocks(&self, own: &Quantised, piece: &TensorPiece, length: usize, block: usize) -> Result<Vec<u8>> {
+    fn blocks(&self, quantised: &Quantised, piece: &TensorPiece, length: usize, block: usize) -> Result<Vec<u8>> {
         let start = piece.start(self.of.columns) / length * block;
         let mut bytes = vec![0; piece.len() / length * block];
-        self.file.read_bytes(&self.file.arrays[own.codes], start as u64, &mut bytes)?;
+        self.file.read_bytes(&self.file.arrays[quantised.codes], start as u64, &mut bytes)?;
         Ok(bytes)
     }
 
     /// Scales of a piece.
     pub fn scales(&self, piece: &TensorPiece, swizzled: bool) -> Result<PieceScales> {
-        let (ReaderParts::Quantised { scales, .. }, Some(own)) = (&*self.parts, self.tensor.quantised()) else {
+        let (ReaderParts::Quantised { scales, .. }, Some(quantised)) = (&*self.parts, self.tensor.quantised()) else {
             return Ok(PieceScales { values: Vec::new(), each: 0, width: 1 });
         };
-        match own.place {
+        match quantised.place {
             ScalePlace::Inside { length, bytes: block, scale_at, .. } => {
-                let bytes = self.blocks(own, piece, length, block)?;
+                let bytes = self.blocks(quantised, piece, length, block)?;
                 let codes: Vec<u8> =
-                    bytes.chunks(block).flat_map(|own| own[scale_at..][..scales.width()].iter().copied()).collect();
+                    bytes.chunks(block).flat_map(|chunk| chunk[scale_at..][..scales.width()].iter().copied()).collect();
                 let mut values = Vec::new();
                 scales.read(&codes, &mut values).map_err(|at| self.wide(at, "scale"))?;
                 Ok(PieceScales { values, each: piece.columns.len() / length, width: length })
             }
-            ScalePlace::Array(array) if swizzled => self.tiles(own, array, scales, piece),
-            ScalePlace::Array(array) => self.grid(own, (array, own.scales), scales, piece, "scale"),
+            ScalePlace::Array(array) if swizzled => self.tiles(quantised, array, scales, piece),
+            ScalePlace::Array(array) => self.grid(quantised, (array, quantised.scales), scales, piece, "scale"),
         }
     }
 
     /// Scales of the blocks whose first value lies in a piece.
-    pub fn scales_that_begin(&self, piece: &TensorPiece, own: &Quantised) -> Result<Vec<f64>> {
-        let scales = self.scales(piece, own.reading.swizzled)?;
-        let high = own.sharing.extents(self.of).0.max(1);
+    pub fn scales_that_begin(&self, piece: &TensorPiece, quantised: &Quantised) -> Result<Vec<f64>> {
+        let scales = self.scales(piece, quantised.reading.swizzled)?;
+        let high = quantised.sharing.extents(self.of).0.max(1);
         // The first block of a piece may have begun in the piece before.
         let skipped = usize::from(!piece.columns.start.is_multiple_of(scales.width));
         let begins = |row: &usize| (row % self.of.rows.max(1)).is_multiple_of(high);
@@ -429,8 +430,8 @@ impl<'a> TensorReader<'a> {
         match (&*self.parts, self.tensor.quantised()) {
             (
                 ReaderParts::Quantised { zeros: Some(elements), .. },
-                Some(own @ Quantised { zero: Some((array, _)), .. }),
-            ) => self.grid(own, (*array, own.scales), elements, piece, "zero point").map(Some),
+                Some(quantised @ Quantised { zero: Some((array, _)), .. }),
+            ) => self.grid(quantised, (*array, quantised.scales), elements, piece, "zero point").map(Some),
             _ => Ok(None),
         }
     }
@@ -440,15 +441,15 @@ impl<'a> TensorReader<'a> {
     /// `array` is the number of the array, and `count` its number of entries.
     fn grid(
         &self,
-        own: &Quantised,
+        quantised: &Quantised,
         (array, count): (usize, usize),
         elements: &ElementReader,
         piece: &TensorPiece,
         what: &str,
     ) -> Result<PieceScales> {
         let (of, array) = (self.of, &self.file.arrays[array]);
-        let (high, wide) = own.sharing.extents(of);
-        let (grid_rows, grid_columns) = own.sharing.grid(of);
+        let (high, wide) = quantised.sharing.extents(of);
+        let (grid_rows, grid_columns) = quantised.sharing.grid(of);
         let columns = piece.columns.start / wide..piece.columns.end.div_ceil(wide);
         let each = columns.len();
         let mut values = Vec::with_capacity(piece.rows.len() * each);
@@ -464,7 +465,7 @@ impl<'a> TensorReader<'a> {
         let (mut last, mut line) = (None, Vec::new());
         for row in piece.rows.clone() {
             let (matrix, inside) = (row / of.rows.max(1), row % of.rows.max(1));
-            let start = match own.sharing {
+            let start = match quantised.sharing {
                 Sharing::Tensor => {
                     if count > 1 {
                         matrix
@@ -487,14 +488,14 @@ impl<'a> TensorReader<'a> {
     /// Scales in tiles of 128 rows and 4 columns.
     fn tiles(
         &self,
-        own: &Quantised,
+        quantised: &Quantised,
         array: usize,
         elements: &ElementReader,
         piece: &TensorPiece,
     ) -> Result<PieceScales> {
         let (of, array) = (self.of, &self.file.arrays[array]);
-        let (_, wide) = own.sharing.extents(of);
-        let (grid_rows, grid_columns) = own.sharing.grid(of);
+        let (_, wide) = quantised.sharing.extents(of);
+        let (grid_rows, grid_columns) = quantised.sharing.grid(of);
         let matrix_scales =
             swizzle::padded(grid_rows, grid_columns).ok_or_else(|| self.wrong("too many scales".into()))?;
         let band = swizzle::TILE.0 * grid_columns.next_multiple_of(swizzle::TILE.1);

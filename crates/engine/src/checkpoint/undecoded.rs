@@ -76,7 +76,10 @@ impl Convention {
 
 /// True for the method of a convention of the table.
 pub(super) fn is_known(method: &str) -> bool {
-    table().convention.iter().any(|own| own.config.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(method)))
+    table()
+        .convention
+        .iter()
+        .any(|convention| convention.config.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(method)))
 }
 
 /// True for a name whose last part has a word that scales and zero points have.
@@ -144,16 +147,16 @@ pub(super) fn tensor(
     config: Option<&Config>,
 ) -> Option<CheckpointTensor> {
     let fits: Vec<(&Convention, &str)> =
-        table().convention.iter().filter_map(|own| Some((own, own.stem(array)?))).collect();
-    let met = |own: &&(&Convention, &str)| own.0.is_met(arrays, own.1);
-    let is_own_name = |own: &Convention| !matches!(own.codes.as_str(), "*" | "*.weight");
-    let named = |own: &&(&Convention, &str)| own.0.is_named(config);
+        table().convention.iter().filter_map(|convention| Some((convention, convention.stem(array)?))).collect();
+    let met = |fit: &&(&Convention, &str)| fit.0.is_met(arrays, fit.1);
+    let has_specific_name = |convention: &Convention| !matches!(convention.codes.as_str(), "*" | "*.weight");
+    let named = |fit: &&(&Convention, &str)| fit.0.is_named(config);
     let chosen = fits.iter().filter(met).find(named);
-    let chosen = chosen.or_else(|| fits.iter().filter(named).find(|own| is_own_name(own.0)));
+    let chosen = chosen.or_else(|| fits.iter().filter(named).find(|fit| has_specific_name(fit.0)));
     if let Some((convention, stem)) = chosen.or_else(|| fits.iter().find(met)) {
         let by = if convention.is_named(config) { "config" } else { "names" };
         let parts = convention.needs.iter().chain(&convention.parts).map(|name| with_stem(name, stem));
-        let names = parts.filter_map(|name| arrays.get(&name)).map(|(_, own)| own.name.clone());
+        let names = parts.filter_map(|name| arrays.get(&name)).map(|(_, part)| part.name.clone());
         let names: Vec<String> = names.filter(|name| !used.contains(name)).collect();
         let why = format!("its codes, '{}' ({}), are recognised and not read", array.name, array.kind.type_name());
         return Some(opaque(arrays, with_stem(&convention.tensor, stem), array, names, (&convention.name, by, why)));
@@ -162,13 +165,13 @@ pub(super) fn tensor(
         return None;
     }
     let mut near = companions(arrays, array);
-    if near.iter().any(|own| is_after(&own.name, &array.name)) {
-        near.retain(|own| is_after(&own.name, &array.name));
+    if near.iter().any(|other| is_after(&other.name, &array.name)) {
+        near.retain(|other| is_after(&other.name, &array.name));
     }
     if near.is_empty() {
         near = neighbours(arrays, array).into_iter().filter(|other| has_shape_of_scales(other, array)).collect();
     }
-    near.retain(|own| !used.contains(&own.name));
+    near.retain(|other| !used.contains(&other.name));
     if let Some(scales) = near.first() {
         let why = format!(
             "'{}' ({}) lies next to its codes ({}), and no layout reads the two",
@@ -176,7 +179,7 @@ pub(super) fn tensor(
             scales.kind.type_name(),
             array.kind.type_name()
         );
-        let names = near.iter().map(|own| own.name.clone()).collect();
+        let names = near.iter().map(|other| other.name.clone()).collect();
         return Some(opaque(arrays, array.name.clone(), array, names, (UNKNOWN, "names", why)));
     }
     let config = config.filter(|_| array.name.contains("weight"))?;
@@ -194,7 +197,7 @@ fn opaque(
     (layout, named_by, why): (&str, &'static str, String),
 ) -> CheckpointTensor {
     parts.insert(0, codes.name.clone());
-    let bytes = parts.iter().filter_map(|name| arrays.get(name)).map(|(_, own)| own.data.1).sum();
+    let bytes = parts.iter().filter_map(|name| arrays.get(name)).map(|(_, array)| array.data.1).sum();
     CheckpointTensor {
         name,
         shape: codes.shape.clone(),

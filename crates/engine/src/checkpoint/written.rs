@@ -32,15 +32,18 @@ impl Layout {
         }
         let element = format.element.format;
         let holds = match self.codes.format {
-            Some(own) => own == element && self.codes.exponent == format.element.exponent,
+            Some(held) => held == element && self.codes.exponent == format.element.exponent,
             None => codes.takes(&Content::Format(element).type_name()),
         };
         if !holds {
             return refused(format!("it holds other elements than {element} of {format}"));
         }
-        let own = Sharing::of_blocks(format.rows, format.length);
-        if parts.block.is_some_and(|block| block != own) {
-            return refused(format!("it has scales for {}, and {format} for {own}", parts.block.unwrap_or(own)));
+        let sharing = Sharing::of_blocks(format.rows, format.length);
+        if parts.block.is_some_and(|block| block != sharing) {
+            return refused(format!(
+                "it has scales for {}, and {format} for {sharing}",
+                parts.block.unwrap_or(sharing)
+            ));
         }
         let scale_type = Content::Format(stored_scale(format.scale)).type_name();
         let fits = |stored: &&String| **stored == scale_type || *stored == "U8" && format.scale.bytes() == 1;

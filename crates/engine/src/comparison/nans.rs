@@ -94,8 +94,8 @@ impl Device for OneNan {
 impl LocalThreads for OneNan {
     fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution> {
         let format = instruction.d;
-        let own = self.0.local().expect("only a device with local execution gives it").execution(instruction)?;
-        Ok(Box::new(move |tiles| with_one_nan(format, own(tiles))))
+        let execution = self.0.local().expect("only a device with local execution gives it").execution(instruction)?;
+        Ok(Box::new(move |tiles| with_one_nan(format, execution(tiles))))
     }
 }
 

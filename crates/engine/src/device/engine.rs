@@ -91,8 +91,8 @@ impl Verified {
 
     /// Adds another result, and lists at most `room` mismatches.
     pub fn add(&mut self, other: &Verified, room: usize) {
-        for (own, other) in self.regimes.iter_mut().zip(&other.regimes) {
-            own.add(*other);
+        for (count, other) in self.regimes.iter_mut().zip(&other.regimes) {
+            count.add(*other);
         }
         let free = room.saturating_sub(self.mismatches.len());
         self.mismatches.extend(other.mismatches.iter().take(free));

@@ -118,7 +118,11 @@ mod tests {
         for target in targets::all() {
             let (name, note) = Generation::Target(target).model("cuda:0").unwrap();
             let model = crate::arithmetic::Model::load(&name).unwrap();
-            assert!(note.is_none() && model.architectures.iter().any(|own| own == target.name), "{}", target.name);
+            assert!(
+                note.is_none() && model.architectures.iter().any(|architecture| architecture == target.name),
+                "{}",
+                target.name
+            );
         }
         let (name, note) = Generation::Unknown.model("exec:x").unwrap();
         assert!(name == DEFAULT_MODEL && note.unwrap().contains("exec:x"));

@@ -28,12 +28,13 @@ pub fn lending<R>(devices: Vec<(DeviceName, DeviceMaker)>, work: impl FnOnce() -
 
 /// Returns true if a device of this name is lent.
 pub(super) fn has(name: &DeviceName) -> bool {
-    LENT.with_borrow(|lent| lent.iter().any(|(own, _)| own == name))
+    LENT.with_borrow(|lent| lent.iter().any(|(known, _)| known == name))
 }
 
 /// Makes the lent device of this name.
 pub(super) fn device(name: &DeviceName) -> Option<Result<Box<dyn Device>>> {
-    let make = LENT.with_borrow(|lent| lent.iter().rev().find(|(own, _)| own == name).map(|(_, make)| make.clone()))?;
+    let make =
+        LENT.with_borrow(|lent| lent.iter().rev().find(|(known, _)| known == name).map(|(_, make)| make.clone()))?;
     Some(make())
 }
 

@@ -68,11 +68,11 @@ impl Problem {
             ))
         };
         let parts: Vec<&str> = name.split('.').collect();
-        let (own, fast) = match &parts[..] {
-            [own @ .., "fast"] => (own, true),
-            own => (own, false),
+        let (names, fast) = match &parts[..] {
+            [names @ .., "fast"] => (names, true),
+            names => (names, false),
         };
-        let [d, a, b, compute] = own else { return Err(wrong(format!("it has {} parts", parts.len()))) };
+        let [d, a, b, compute] = names else { return Err(wrong(format!("it has {} parts", parts.len()))) };
         let format = |name: &str| format::find(name).map_err(|error| wrong(error.to_string()));
         let known = Compute::ALL.into_iter().find(|known| known.name() == *compute);
         let compute = known.ok_or_else(|| wrong(format!("'{compute}' is not a compute type")))?;

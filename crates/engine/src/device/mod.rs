@@ -87,8 +87,8 @@ pub trait Device {
     /// # Errors
     /// As [`Device::execute`].
     fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
-        let whole = self.execute(instruction, &tiles.padded(instruction, m, n))?;
-        Ok(whole.resized((instruction.m, instruction.n), (m, n)))
+        let codes = self.execute(instruction, &tiles.padded(instruction, m, n))?;
+        Ok(codes.resized((instruction.m, instruction.n), (m, n)))
     }
 
     /// The model of a simulated device, whose arithmetic is known.

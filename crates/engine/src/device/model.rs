@@ -32,7 +32,7 @@ impl ModelDevice {
 
     fn called(name: &str, model: Model) -> ModelDevice {
         let rests = |kind: &EvidenceKind| {
-            model.rules.iter().flat_map(|rule| &rule.evidence).any(|own| own.source.kind() == *kind)
+            model.rules.iter().flat_map(|rule| &rule.evidence).any(|evidence| evidence.source.kind() == *kind)
         };
         let kinds: Vec<&str> = EvidenceKind::ALL.iter().filter(|kind| rests(kind)).map(|kind| kind.name()).collect();
         let identity = Identity {

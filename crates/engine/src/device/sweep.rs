@@ -79,12 +79,12 @@ impl Swept {
 
     /// Adds the result of later chunks.
     pub fn add(&mut self, later: Swept) {
-        self.compared.iter_mut().zip(later.compared).for_each(|(own, more)| *own += more);
+        self.compared.iter_mut().zip(later.compared).for_each(|(count, more)| *count += more);
         self.digests.extend(later.digests);
         self.seconds += later.seconds;
         for difference in later.differences {
-            match self.differences.iter_mut().find(|own| own.kind == difference.kind) {
-                Some(own) => own.count += difference.count,
+            match self.differences.iter_mut().find(|known| known.kind == difference.kind) {
+                Some(known) => known.count += difference.count,
                 None => self.differences.push(difference),
             }
         }

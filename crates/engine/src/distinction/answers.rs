@@ -65,10 +65,10 @@ impl Evaluators {
         match inputs {
             InputBatch::Cases(cases) => self.cases(cases),
             InputBatch::Tiles(from, tiles) => {
-                let own = &self.wide.program().instruction;
-                match own.k == from.k {
+                let instruction = &self.wide.program().instruction;
+                match instruction.k == from.k {
                     true => self.wide.execute(tiles),
-                    false => self.wide.execute(&tiles.resized(from, own)),
+                    false => self.wide.execute(&tiles.resized(from, instruction)),
                 }
             }
         }

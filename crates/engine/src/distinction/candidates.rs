@@ -61,8 +61,8 @@ impl Shipped {
 ///
 /// The rules of every instruction with the same formats count, applied to this k. Arithmetics that are proved equal are listed once.
 pub fn candidates(i: &Instruction) -> Vec<KnownArithmetic> {
-    let mut found: Vec<(KnownArithmetic, String)> = Vec::new();
-    let own = Instruction { m: 1, n: 1, ..i.clone() };
+    let mut candidates: Vec<(KnownArithmetic, String)> = Vec::new();
+    let single = Instruction { m: 1, n: 1, ..i.clone() };
     let alike: Vec<&Instruction> = isa::all().iter().filter(|other| shared(i, other).is_ok()).collect();
     for shipped in models() {
         let mut seen = Vec::new();
@@ -71,7 +71,7 @@ pub fn candidates(i: &Instruction) -> Vec<KnownArithmetic> {
         for other in first.chain(alike.iter().copied().filter(|other| other.name != i.name)) {
             let Some(index) = shipped.rule(other).filter(|index| !seen.contains(index)) else { continue };
             seen.push(index);
-            let Ok(arithmetic) = Evaluators::of(&shipped.model.rules[index], &own, i.m.min(SHAPE), i.n.min(SHAPE))
+            let Ok(arithmetic) = Evaluators::of(&shipped.model.rules[index], &single, i.m.min(SHAPE), i.n.min(SHAPE))
             else {
                 continue;
             };
@@ -80,15 +80,15 @@ pub fn candidates(i: &Instruction) -> Vec<KnownArithmetic> {
             let same = |(known, other): &&mut (KnownArithmetic, String)| {
                 text == *other || equal([known.evaluator().program(), arithmetic.evaluator().program()]).is_some()
             };
-            match found.iter_mut().find(same) {
+            match candidates.iter_mut().find(same) {
                 Some((known, _)) if known.origins.iter().any(|known| known.model == origin.model) => {}
                 Some((known, _)) => known.origins.push(origin),
                 None => {
                     let rule = shipped.model.rules[index].clone();
-                    found.push((KnownArithmetic { origins: vec![origin], rule, arithmetic }, text));
+                    candidates.push((KnownArithmetic { origins: vec![origin], rule, arithmetic }, text));
                 }
             }
         }
     }
-    found.into_iter().map(|(candidate, _)| candidate).collect()
+    candidates.into_iter().map(|(candidate, _)| candidate).collect()
 }

@@ -67,7 +67,7 @@ struct KitPool {
 impl KitPool {
     /// Adds the inputs on which not all arithmetics agree.
     fn add(&mut self, candidates: &[KnownArithmetic], inputs: &InputBatch) {
-        let said: Vec<_> = candidates.iter().map(|own| own.arithmetic.answers(inputs)).collect();
+        let said: Vec<_> = candidates.iter().map(|candidate| candidate.arithmetic.answers(inputs)).collect();
         for at in 0..inputs.len() {
             let answers: Vec<u64> = said.iter().map(|codes| codes.get(at)).collect();
             if answers.windows(2).any(|pair| pair[0] != pair[1]) {
@@ -85,12 +85,12 @@ impl KitPool {
                     continue;
                 }
                 let rules = [x, y].map(|at| candidates[at].rule.clone());
-                let own = Instruction { m: 1, n: 1, ..i.clone() };
-                let mut rules = Rules { rules, instructions: [own.clone(), own], shape: (i.m, i.n) };
+                let single = Instruction { m: 1, n: 1, ..i.clone() };
+                let mut rules = Rules { rules, instructions: [single.clone(), single], shape: (i.m, i.n) };
                 let search = SearchLimits { cases: SEARCHED, seed: 0, time: None };
-                let found = between(&mut rules, i.clone(), &search)?;
-                found.stopped.map_or(Ok(()), Err)?;
-                let witness = found.reasons.into_iter().find_map(|reason| reason.witness);
+                let distinction = between(&mut rules, i.clone(), &search)?;
+                distinction.stopped.map_or(Ok(()), Err)?;
+                let witness = distinction.reasons.into_iter().find_map(|reason| reason.witness);
                 if let Some(witness) = witness {
                     self.add(candidates, &InputBatch::Cases(vec![witness.case]));
                 }
@@ -104,10 +104,10 @@ impl KitPool {
         // The simplest of the inputs that separate the same arithmetics is enough.
         let mut simplest: BTreeMap<Vec<usize>, (Complexity, usize)> = BTreeMap::new();
         for (at, answers) in self.answers.iter().enumerate() {
-            let own = (Complexity::of(i, &self.cases[at]), at);
-            let known = simplest.entry(classes(answers)).or_insert_with(|| own.clone());
-            if own < *known {
-                *known = own;
+            let ranked = (Complexity::of(i, &self.cases[at]), at);
+            let known = simplest.entry(classes(answers)).or_insert_with(|| ranked.clone());
+            if ranked < *known {
+                *known = ranked;
             }
         }
         let ways: Vec<(Vec<usize>, usize)> = simplest.into_iter().map(|(way, (_, at))| (way, at)).collect();
@@ -137,39 +137,42 @@ impl KitPool {
 
 /// For each element, the index of the first equal one.
 fn classes<T: PartialEq>(all: &[T]) -> Vec<usize> {
-    all.iter().map(|own| all.iter().position(|other| other == own).unwrap_or(0)).collect()
+    all.iter().map(|item| all.iter().position(|other| other == item).unwrap_or(0)).collect()
 }
 
 /// Number of arithmetics that these answers separate.
 fn told_apart(answers: &[Vec<u64>]) -> usize {
     let candidates = answers.first().map_or(1, Vec::len);
-    (0..candidates).map(|own| answers.iter().map(|case| case[own]).collect::<Vec<_>>()).collect::<BTreeSet<_>>().len()
+    (0..candidates)
+        .map(|candidate| answers.iter().map(|case| case[candidate]).collect::<Vec<_>>())
+        .collect::<BTreeSet<_>>()
+        .len()
 }
 
 /// Reduces each input to the simplest that separates the same pairs; drops superfluous inputs.
 fn simplify(i: &Instruction, candidates: &[KnownArithmetic], cases: &mut Vec<Case>) -> Result<()> {
     let answers = |cases: &[Case]| -> Vec<Vec<u64>> {
-        let said: Vec<_> = candidates.iter().map(|own| own.arithmetic.cases(cases)).collect();
+        let said: Vec<_> = candidates.iter().map(|candidate| candidate.arithmetic.cases(cases)).collect();
         (0..cases.len()).map(|at| said.iter().map(|codes| codes.get(at)).collect()).collect()
     };
     let all = told_apart(&answers(cases));
     let mut at = 0;
     while at < cases.len() {
         let mut others = cases.clone();
-        let own = others.remove(at);
+        let case = others.remove(at);
         let known = answers(&others);
         if told_apart(&known) == all {
             *cases = others;
             continue;
         }
         // Only this input separates these pairs, so the reduced one must too.
-        let own_answers = &answers(std::slice::from_ref(&own))[0];
+        let case_answers = &answers(std::slice::from_ref(&case))[0];
         let alike = |x: usize, y: usize| known.iter().all(|answers| answers[x] == answers[y]);
-        let needed = |x: usize, y: usize| own_answers[x] != own_answers[y] && alike(x, y);
+        let needed = |x: usize, y: usize| case_answers[x] != case_answers[y] && alike(x, y);
         let pairs: Vec<Vec<usize>> =
             (0..candidates.len()).map(|y| (0..y).filter(|x| needed(*x, y)).collect()).collect();
         let mut first = |cases: &[Case]| Ok(telling(candidates, &pairs, cases));
-        if let Some(simplest) = shrink(i, &own, ASKED, &mut first)? {
+        if let Some(simplest) = shrink(i, &case, ASKED, &mut first)? {
             cases[at] = simplest;
         }
         at += 1;

@@ -232,9 +232,9 @@ impl DeviceInstruction<'_> {
 /// Compares the rules of two models.
 fn models(sides: [(&Model, &Instruction); 2], shared: Instruction, search: &SearchLimits) -> Result<Distinction> {
     let i = Instruction { m: shared.m.min(SHAPE), n: shared.n.min(SHAPE), ..shared };
-    let [x, y] = sides.map(|(model, own)| Changed::of(model, own).map(|rule| rule.rule));
+    let [x, y] = sides.map(|(model, instruction)| Changed::of(model, instruction).map(|rule| rule.rule));
     // One name for both, because programs of different names are never equal.
-    let instructions = sides.map(|(_, own)| Instruction { k: own.k, ..i.clone() });
+    let instructions = sides.map(|(_, instruction)| Instruction { k: instruction.k, ..i.clone() });
     let mut rules = Rules { rules: [x?, y?], instructions, shape: (i.m, i.n) };
     between(&mut rules, i, search)
 }
@@ -245,7 +245,7 @@ fn proof(rules: &mut Rules) -> (Vec<Unobservable>, Option<String>) {
         return (Vec::new(), Some(reason));
     }
     let unobservable = rules.settle();
-    let keys: Vec<&str> = unobservable.iter().map(|own| &own.key[..]).collect();
+    let keys: Vec<&str> = unobservable.iter().map(|entry| &entry.key[..]).collect();
     let proved = rules.equal().map(|_| format!("no operands show the difference in {}", keys.join(" and ")));
     (unobservable, proved)
 }
@@ -256,7 +256,7 @@ fn two(rules: &Rules, i: &Instruction) -> Result<(AnsweringPair<'static>, [Evalu
     let [Some(x), Some(y)] = sides else {
         return Err(Error::request(format!("{i}: a rule of the longer instruction does not fit the shared k")));
     };
-    let answerers = [&x, &y].map(|own| Answerer::Model(Box::new(own.clone())));
+    let answerers = [&x, &y].map(|evaluators| Answerer::Model(Box::new(evaluators.clone())));
     Ok((AnsweringPair { i: i.clone(), answerers }, [x, y]))
 }
 
@@ -405,9 +405,9 @@ fn reasons(
 
 /// The first step that differs on a case: `sum: 0 and 2^-24`.
 fn step(both: [&Evaluators; 2], case: &Case) -> Option<String> {
-    let said = both.map(|own| {
-        let i = &own.evaluator().program().instruction;
-        own.evaluator().explain(&shared::widened(case, i))
+    let said = both.map(|evaluators| {
+        let i = &evaluators.evaluator().program().instruction;
+        evaluators.evaluator().explain(&shared::widened(case, i))
     });
     steps::rows(None, &said).iter().find_map(steps::StepRow::difference)
 }

@@ -68,10 +68,10 @@ impl Rules {
         [&mut x, &mut y].into_iter().for_each(|entries| entries.retain(|(key, _)| !NOTHING.contains(&&key[..])));
         differing("", &x, &y, &mut keys);
         let place = |key: &String| {
-            let own = key.split('.').skip_while(|part| *part == "node").collect::<Vec<_>>();
+            let parts = key.split('.').skip_while(|part| *part == "node").collect::<Vec<_>>();
             let known = |name: &str| order.iter().position(|key| key == name).unwrap_or(order.len());
             match key.starts_with("node.") {
-                true => (own[..1].join("."), known(&own[1..].join("."))),
+                true => (parts[..1].join("."), known(&parts[1..].join("."))),
                 false => (String::new(), known(key)),
             }
         };
@@ -138,7 +138,7 @@ pub fn observable(rules: [&Rule; 2], instruction: &Instruction) -> Option<Vec<(S
 }
 
 /// Adds the keys that differ in two tables.
-fn differing(place: &str, x: &[(String, KeyValue)], y: &[(String, KeyValue)], found: &mut Vec<String>) {
+fn differing(place: &str, x: &[(String, KeyValue)], y: &[(String, KeyValue)], keys: &mut Vec<String>) {
     let value = |table: &[(String, KeyValue)], name: &str| {
         table.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
     };
@@ -147,8 +147,8 @@ fn differing(place: &str, x: &[(String, KeyValue)], y: &[(String, KeyValue)], fo
         let key = format!("{place}{name}");
         let [x, y] = [value(x, name), value(y, name)];
         match [&x, &y].map(|value| value.as_ref().and_then(KeyValue::entries)) {
-            [Some(x), Some(y)] => differing(&format!("{key}."), &x, &y, found),
-            _ if x != y => found.push(key),
+            [Some(x), Some(y)] => differing(&format!("{key}."), &x, &y, keys),
+            _ if x != y => keys.push(key),
             _ => {}
         }
     }

@@ -167,7 +167,8 @@ impl AnsweringPair<'_> {
             let places: Vec<usize> = (0..batch.len()).filter(|at| x.get(*at) != y.get(*at)).collect();
             differing += places.len() as u64;
             for (suspect, starts) in suspects.iter().zip(&mut starts).filter(|(_, starts)| !starts.are_enough()) {
-                let between = suspect.between.as_ref().map(|both| both.each_ref().map(|own| own.answers(&batch)));
+                let between =
+                    suspect.between.as_ref().map(|both| both.each_ref().map(|evaluators| evaluators.answers(&batch)));
                 let explains = |at: usize| {
                     let between = between.as_ref().map(|both| both.each_ref().map(|codes| codes.get(at)));
                     suspect.explains(self.i.d, [x.get(at), y.get(at)], between)
@@ -241,7 +242,12 @@ impl AnsweringPair<'_> {
                 };
                 let shows = |at: &usize| {
                     let d = [x.get(*at), y.get(*at)];
-                    let one = || suspect.between.as_ref().map(|both| both.each_ref().map(|own| own.one(&cases[*at])));
+                    let one = || {
+                        suspect
+                            .between
+                            .as_ref()
+                            .map(|both| both.each_ref().map(|evaluators| evaluators.one(&cases[*at])))
+                    };
                     d[0] != d[1] && suspect.explains(i.d, d, one()) >= Some(*wanted)
                 };
                 Ok((0..cases.len()).find(shows))

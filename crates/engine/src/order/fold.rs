@@ -49,7 +49,7 @@ fn pictured(order: &Order, depth: usize) -> Picture {
     };
     let groups: Vec<Order> = steps.into_iter().map(group).collect();
     let grouped = |order: &Order| match order {
-        Order::Meeting(own) => Picture::Group(own.manner, folded(&own.parts.iter().collect::<Vec<_>>(), &inside)),
+        Order::Meeting(inner) => Picture::Group(inner.manner, folded(&inner.parts.iter().collect::<Vec<_>>(), &inside)),
         Order::Leaf(_) => inside(order),
     };
     let mut parts = vec![inside(start)];
@@ -134,7 +134,7 @@ fn folded(parts: &[&Order], picture: &dyn Fn(&Order) -> Picture) -> Vec<Picture>
         let follows = |pair: &&[&Order]| by.is_some() && shift(pair[0], pair[1]) == by;
         let length = 1 + rest.windows(2).take_while(follows).count();
         let last = rest[length - 1];
-        let (taken, own) = match (first, by) {
+        let (count, added) = match (first, by) {
             (Order::Leaf(first), Some(1)) if length >= SHORTEST_RUN => {
                 (length, vec![Picture::Terms(format!("{}..{}", first.name(), last.first().name()))])
             }
@@ -148,8 +148,8 @@ fn folded(parts: &[&Order], picture: &dyn Fn(&Order) -> Picture) -> Vec<Picture>
             }
             _ => (1, vec![picture(first)]),
         };
-        pictures.extend(own);
-        rest = &rest[taken..];
+        pictures.extend(added);
+        rest = &rest[count..];
     }
     pictures
 }

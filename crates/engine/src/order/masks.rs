@@ -50,7 +50,7 @@ impl<'a> Masks<'a> {
         let lacks = |format: &Format, signed: bool| {
             [false, signed].iter().any(|negative| code(format, *negative, 1, 0).is_none())
         };
-        if let Some((what, format, _)) = operands.into_iter().chain(scale).find(|own| lacks(own.1, own.2)) {
+        if let Some((what, format, _)) = operands.into_iter().chain(scale).find(|operand| lacks(operand.1, operand.2)) {
             return Err(Error::request(format!(
                 "{i}: {what} has the format {format}, which lacks 1 or -1; the order of the sum cannot be found"
             )));
@@ -63,13 +63,13 @@ impl<'a> Masks<'a> {
         let mut masks = Masks { bench, leaves, huge, tiny, lost: i32::MAX, spans: (i32::MAX, 0) };
         let d = Exponents::of(i.d);
         // The largest first. D holds twice the term.
-        masks.huge = masks.own("a large", |leaf, step| {
+        masks.huge = masks.unchanged_exponents("a large", |leaf, step| {
             let high = all[leaf].high.min(d.high - 1).min(FARTHEST);
             let exponent = high - step * STRIDE;
             (exponent > high.min(0) - 2 * STRIDE).then_some(exponent)
         })?;
         let huge = masks.huge.clone();
-        masks.tiny = masks.own("a small", |leaf, step| {
+        masks.tiny = masks.unchanged_exponents("a small", |leaf, step| {
             let low = all[leaf].low.max(d.low).max(-FARTHEST);
             let normal = all[leaf].normal.max(d.normal).max(-FARTHEST);
             let exponent = if step == 0 { low } else { normal + (step - 1) * STRIDE };
@@ -102,7 +102,7 @@ impl<'a> Masks<'a> {
     }
 
     /// For each leaf, the first exponent from `choose` at which both signs alone come out unchanged.
-    fn own(&mut self, what: &str, choose: impl Fn(usize, i32) -> Option<i32>) -> Result<Vec<i32>> {
+    fn unchanged_exponents(&mut self, what: &str, choose: impl Fn(usize, i32) -> Option<i32>) -> Result<Vec<i32>> {
         let mut chosen: Vec<Option<i32>> = vec![None; self.leaves.len()];
         for step in 0.. {
             let open: Vec<usize> = (0..chosen.len()).filter(|leaf| chosen[*leaf].is_none()).collect();
@@ -166,33 +166,33 @@ impl<'a> Masks<'a> {
 
     /// Largest ratio that all three masks of a triple can have, as a power of two.
     fn span(&self, [x, y, z]: [usize; 3]) -> i32 {
-        let spans = [[y, z, x], [x, z, y], [x, y, z]].map(|own| {
-            let (huge, tiny) = self.exponents(own);
+        let spans = [[y, z, x], [x, z, y], [x, y, z]].map(|mask| {
+            let (huge, tiny) = self.exponents(mask);
             huge - tiny
         });
         spans.into_iter().min().unwrap_or(0)
     }
 
     /// The terms of a mask at this ratio: two huge terms, then the tiny term.
-    fn mask(&self, own: [usize; 3], span: i32) -> Vec<MaskTerm> {
-        let (huge, _) = self.exponents(own);
-        vec![(own[0], false, huge), (own[1], true, huge), (own[2], false, huge - span)]
+    fn mask(&self, mask: [usize; 3], span: i32) -> Vec<MaskTerm> {
+        let (huge, _) = self.exponents(mask);
+        vec![(mask[0], false, huge), (mask[1], true, huge), (mask[2], false, huge - span)]
     }
 
     /// The case of a mask: two huge terms, then the tiny term.
-    pub(super) fn mask_case(&self, own: [usize; 3]) -> Case {
-        self.case(&self.mask(own, self.span(own)))
+    pub(super) fn mask_case(&self, mask: [usize; 3]) -> Case {
+        self.case(&self.mask(mask, self.span(mask)))
     }
 
     /// True if the tiny term of each mask survives.
     pub(super) fn kept(&mut self, masks: &[[usize; 3]]) -> Result<Vec<bool>> {
-        let spans: Vec<i32> = masks.iter().map(|own| self.span(*own)).collect();
+        let spans: Vec<i32> = masks.iter().map(|mask| self.span(*mask)).collect();
         self.kept_at(masks, &spans)
     }
 
     /// True if the tiny term of each mask survives at these ratios.
     fn kept_at(&mut self, masks: &[[usize; 3]], spans: &[i32]) -> Result<Vec<bool>> {
-        let entries: Vec<Vec<MaskTerm>> = masks.iter().zip(spans).map(|(own, span)| self.mask(*own, *span)).collect();
+        let entries: Vec<Vec<MaskTerm>> = masks.iter().zip(spans).map(|(mask, span)| self.mask(*mask, *span)).collect();
         let outputs = self.outputs(&entries)?;
         let kept: Vec<bool> =
             outputs.iter().zip(&entries).map(|(code, entries)| self.is(*code, false, entries[2].2)).collect();
@@ -215,8 +215,8 @@ impl<'a> Masks<'a> {
         let masks: Vec<[usize; 3]> =
             triples.iter().flat_map(|[x, y, z]| [[*y, *z, *x], [*x, *z, *y], [*x, *y, *z]]).collect();
         let kept = self.kept(&masks)?;
-        let own = |(triple, kept): (&[usize; 3], &[bool])| encounter(kept, self.span(*triple));
-        let mut met: Vec<Encounter> = triples.iter().zip(kept.chunks(3)).map(own).collect();
+        let encounter_of = |(triple, kept): (&[usize; 3], &[bool])| encounter(kept, self.span(*triple));
+        let mut met: Vec<Encounter> = triples.iter().zip(kept.chunks(3)).map(encounter_of).collect();
         // With scales, one term may still be far below the other two. If it survives, the other two have met before.
         let undecided =
             |met: &Encounter| self.bench.i.scale.is_some() && *met == Encounter::Together(Manner::Undecided);

@@ -46,12 +46,12 @@ pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<FoundOrder> 
     let (mut checked, mut contradictions) = (0, Vec::new());
     let drawn: Vec<[usize; 3]> = if masks.len() < 3 { Vec::new() } else { (0..CHECKS).map(|_| draw.three()).collect() };
     let kept = masks.kept(&drawn)?;
-    for (own, kept) in drawn.into_iter().zip(kept) {
-        let Some(expected) = places.keeps(own).filter(|_| !kept || masks.can_lose(own)) else { continue };
+    for (mask, kept) in drawn.into_iter().zip(kept) {
+        let Some(expected) = places.keeps(mask).filter(|_| !kept || masks.can_lose(mask)) else { continue };
         checked += 1;
         if kept != expected {
-            let [x, y, tiny] = own.map(|number| masks.leaf(number));
-            contradictions.push(Contradiction { huge: [x, y], tiny, kept, case: masks.mask_case(own) });
+            let [x, y, tiny] = mask.map(|number| masks.leaf(number));
+            contradictions.push(Contradiction { huge: [x, y], tiny, kept, case: masks.mask_case(mask) });
         }
     }
     Ok(FoundOrder { order, asked: masks.asked(), checked, contradictions, spans: masks.spans })
@@ -179,9 +179,10 @@ impl Growing {
 
     /// Adds a term to a node.
     fn join(&mut self, node: usize, term: usize, manner: Manner) {
-        let own = &mut self.nodes[node];
-        own.manner = if own.children.len() == 2 || own.manner == manner { manner } else { Manner::Undecided };
-        own.children.push(term);
+        let tree_node = &mut self.nodes[node];
+        tree_node.manner =
+            if tree_node.children.len() == 2 || tree_node.manner == manner { manner } else { Manner::Undecided };
+        tree_node.children.push(term);
         self.nodes[term].parent = Some(node);
         self.grow(node);
     }
@@ -205,13 +206,13 @@ impl Growing {
         }
         let mut made: Vec<Option<Order>> = self.nodes.iter().map(|_| None).collect();
         for node in order.into_iter().rev() {
-            let own = &self.nodes[node];
-            let mut children = own.children.clone();
+            let tree_node = &self.nodes[node];
+            let mut children = tree_node.children.clone();
             children.sort_unstable_by_key(|child| self.nodes[*child].leaf);
             let parts: Vec<Order> = children.into_iter().filter_map(|child| made[child].take()).collect();
             made[node] = Some(match parts.is_empty() {
                 true => Order::Leaf(masks.leaf(node)),
-                false => Order::Meeting(Meeting { parts, manner: own.manner }),
+                false => Order::Meeting(Meeting { parts, manner: tree_node.manner }),
             });
         }
         made[self.root].take().expect("a tree has a root")

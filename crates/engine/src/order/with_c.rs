@@ -58,9 +58,9 @@ fn steps(masks: &mut Masks<'_>, parts: &[Order]) -> Result<Option<Order>> {
     for rank in ranks {
         // Parts that survive in pairs are added before they meet c, or together with it in a step that keeps a few more bits.
         let open = rank.iter().any(|class| classes[*class].len() > 1);
-        let own = rank.iter().flat_map(|class| &classes[*class]).map(|part| parts[*part].clone());
+        let added = rank.iter().flat_map(|class| &classes[*class]).map(|part| parts[*part].clone());
         let manner = if open { Manner::Undecided } else { Manner::Aligned };
-        sum = Order::meeting(std::iter::once(sum).chain(own).collect(), manner).expect("a step has parts");
+        sum = Order::meeting(std::iter::once(sum).chain(added).collect(), manner).expect("a step has parts");
     }
     Ok(Some(sum))
 }
@@ -92,7 +92,7 @@ impl Sizes {
             .flat_map(|leaf| [sizes.with(&[sizes.lost(*leaf)]), sizes.with(&[sizes.against(*leaf)])])
             .collect();
         let outputs = masks.outputs(&entries)?;
-        let all = outputs.chunks(2).all(|own| sizes.is_c(masks, own[0]) && !sizes.is_c(masks, own[1]));
+        let all = outputs.chunks(2).all(|pair| sizes.is_c(masks, pair[0]) && !sizes.is_c(masks, pair[1]));
         Ok(all.then_some(sizes))
     }
 
@@ -134,8 +134,8 @@ impl Sizes {
             return Ok(None);
         }
         let mut classes: Vec<Vec<usize>> = Vec::new();
-        for (place, own) in first.iter().enumerate() {
-            match classes.iter_mut().find(|class| class[0] == *own) {
+        for (place, representative) in first.iter().enumerate() {
+            match classes.iter_mut().find(|class| class[0] == *representative) {
                 Some(class) => class.push(place),
                 None => classes.push(vec![place]),
             }

@@ -39,7 +39,7 @@ pub struct AspectWords {
 impl Schedule {
     /// The schedule in a sentence, for a sum of `k` terms.
     pub fn sentence(&self, k: usize) -> String {
-        let shown = self.aspects(k).into_iter().filter(|own| !own.usual).map(|own| own.words);
+        let shown = self.aspects(k).into_iter().filter(|aspect| !aspect.usual).map(|aspect| aspect.words);
         shown.collect::<Vec<_>>().join(", ")
     }
 
@@ -108,13 +108,13 @@ impl Schedule {
 
     fn operand_words(&self) -> String {
         let i = &self.instruction;
-        let taken = if i.a == i.b { i.a.to_string() } else { format!("{} and {}", i.a, i.b) };
+        let formats = if i.a == i.b { i.a.to_string() } else { format!("{} and {}", i.a, i.b) };
         match self.operands {
             Some(OperandRounding { format, .. }) if i.a.holds(format) && i.b.holds(format) => {
-                format!("operands widened from {format} to {taken}")
+                format!("operands widened from {format} to {formats}")
             }
             Some(OperandRounding { format, rounding }) => {
-                format!("operands rounded from {format} to {taken} {}", rounding.name())
+                format!("operands rounded from {format} to {formats} {}", rounding.name())
             }
             None => "operands unchanged".into(),
         }

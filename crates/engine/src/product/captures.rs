@@ -115,7 +115,7 @@ impl Captures {
     /// # Errors
     /// An unknown name; a file that cannot be read.
     pub fn read(&self, name: &str) -> Result<Capture> {
-        let Some((_, description)) = self.products.iter().find(|(own, _)| own == name) else {
+        let Some((_, description)) = self.products.iter().find(|(known, _)| known == name) else {
             let near = nearest(name, self.names(), 3).join(", ");
             let message = format!("there is no product '{name}'; the nearest names are {near}");
             return Err(Error::request(message).within(self.path.display()));
@@ -152,7 +152,7 @@ fn names(file: &ArrayFile) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for array in &file.arrays {
         let parts = array.name.rsplit_once('.').filter(|(_, part)| NEEDED.contains(part));
-        if let Some((name, _)) = parts.filter(|(name, _)| !names.iter().any(|own| own == name)) {
+        if let Some((name, _)) = parts.filter(|(name, _)| !names.iter().any(|known| known == name)) {
             names.push(name.into());
         }
     }
@@ -184,10 +184,11 @@ fn described(file: &ArrayFile, name: &str, metadata: Option<&str>) -> Result<Des
             ))),
         }
     };
-    let needed = |own: &str| {
-        let missing =
-            || Error::request(format!("tensor '{name}.{own}' is missing; a product needs NAME.a, NAME.b and NAME.d"));
-        part(own)?.ok_or_else(missing)
+    let needed = |wanted: &str| {
+        let missing = || {
+            Error::request(format!("tensor '{name}.{wanted}' is missing; a product needs NAME.a, NAME.b and NAME.d"))
+        };
+        part(wanted)?.ok_or_else(missing)
     };
     let (a, b, d) = (needed("a")?, needed("b")?, needed("d")?);
     let words = |(rows, columns): (usize, usize)| format!("{rows} x {columns}");
@@ -199,10 +200,10 @@ fn described(file: &ArrayFile, name: &str, metadata: Option<&str>) -> Result<Des
         )));
     }
     Extents { a, b, c: part("c")?, bias: part("bias")?, d: Some(d) }.fit()?;
-    for (own, (of, most)) in [("scale_a", ("A", a)), ("scale_b", ("B", b))] {
-        if let Some(scales) = part(own)?.filter(|scales| scales.0 > most.0 || scales.1 > most.1) {
+    for (scale, (of, most)) in [("scale_a", ("A", a)), ("scale_b", ("B", b))] {
+        if let Some(scales) = part(scale)?.filter(|scales| scales.0 > most.0 || scales.1 > most.1) {
             return Err(Error::request(format!(
-                "tensor '{name}.{own}' is {}, and {of} is {}; write one scale for each block of {of}",
+                "tensor '{name}.{scale}' is {}, and {of} is {}; write one scale for each block of {of}",
                 words(scales),
                 words(most)
             )));
@@ -211,18 +212,18 @@ fn described(file: &ArrayFile, name: &str, metadata: Option<&str>) -> Result<Des
     let Some(metadata) = metadata else {
         return Ok(Description { call: String::new(), kernels: Vec::new(), m: a.0, n: b.1, k: a.1 });
     };
-    let own: Description = serde_json::from_str(metadata).map_err(|error| {
+    let description: Description = serde_json::from_str(metadata).map_err(|error| {
         Error::request(format!(
             "its metadata are not understood: {error}; write a JSON object with call, kernels, m, n and k"
         ))
     })?;
-    match own.k == a.1 && own.m >= a.0 && own.n >= b.1 {
-        true => Ok(own),
+    match description.k == a.1 && description.m >= a.0 && description.n >= b.1 {
+        true => Ok(description),
         false => Err(Error::request(format!(
             "its metadata say m = {}, n = {} and k = {}, but A is {} and B is {}; write m, n and k of the whole product",
-            own.m,
-            own.n,
-            own.k,
+            description.m,
+            description.n,
+            description.k,
             words(a),
             words(b)
         ))),

@@ -44,8 +44,8 @@ pub fn compute(
     let blocks = blocks((rows, columns), &tile, executor.together);
     let finished = AtomicU64::new(0);
     let count = |block: &Block| {
-        let own = block.elements() as u64;
-        done(finished.fetch_add(own, Ordering::Relaxed) + own);
+        let elements = block.elements() as u64;
+        done(finished.fetch_add(elements, Ordering::Relaxed) + elements);
     };
     let outputs: Vec<Vec<u8>> = match &mut executor.by {
         ExecutedBy::Chains(chains) => return work.chained(chains.as_mut(), done),
@@ -185,8 +185,8 @@ impl Block {
     fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         let Block { rows, columns, diagonal } = self.clone();
         rows.enumerate().flat_map(move |(at, row)| {
-            let own = if diagonal { columns.start + at..columns.start + at + 1 } else { columns.clone() };
-            own.map(move |column| (row, column))
+            let of_row = if diagonal { columns.start + at..columns.start + at + 1 } else { columns.clone() };
+            of_row.map(move |column| (row, column))
         })
     }
 }
@@ -243,11 +243,11 @@ impl Work<'_> {
             (true, [codes]) => codes.clone(),
             _ => {
                 let line = |row: usize| {
-                    let own = |codes: &Codes| {
+                    let values = |codes: &Codes| {
                         (0..columns).map(|column| value(format, codes.get(row * columns + column))).collect()
                     };
                     let block = Block::new(row..row + 1, 0..columns);
-                    self.finish(&block, parts.iter().map(own).collect())
+                    self.finish(&block, parts.iter().map(values).collect())
                 };
                 let lines: Vec<Vec<u8>> = work::map(0..rows, line)?;
                 Codes::from_bytes(output, lines.concat()).expect("whole codes")
@@ -301,8 +301,8 @@ impl Work<'_> {
         if let [_] = all[..] {
             return Ok(all.remove(0));
         }
-        let own: Vec<SumCodes> = all.iter().map(|codes| SumCodes { codes, first: 0 }).collect();
-        Ok(self.joined(join, &own, all[0].len()))
+        let chain_sums: Vec<SumCodes> = all.iter().map(|codes| SumCodes { codes, first: 0 }).collect();
+        Ok(self.joined(join, &chain_sums, all[0].len()))
     }
 
     /// The codes of `count` joined sums of accumulators.
@@ -325,19 +325,19 @@ impl Work<'_> {
         for part in parts {
             let mut sums = None;
             for run in part {
-                let own: Vec<SumCodes> = run.sums.iter().map(codes).collect();
+                let chain_sums: Vec<SumCodes> = run.sums.iter().map(codes).collect();
                 let joined;
-                let own = match own[..] {
-                    [own] => own,
+                let sum = match chain_sums[..] {
+                    [sum] => sum,
                     _ => {
-                        joined = self.joined(self.schedule.accumulators.join, &own, block.elements());
+                        joined = self.joined(self.schedule.accumulators.join, &chain_sums, block.elements());
                         SumCodes { codes: &joined, first: 0 }
                     }
                 };
                 if bare {
-                    return Ok(self.in_order(&block, own));
+                    return Ok(self.in_order(&block, sum));
                 }
-                self.promote(run.k, &block, own, &mut sums);
+                self.promote(run.k, &block, sum, &mut sums);
             }
             all.push(sums.expect("a part has a run"));
         }
@@ -367,8 +367,8 @@ impl Work<'_> {
                 let (line, to) = (width * matrix.format.bytes(), to.min(matrix.columns));
                 for (tile, lines) in bytes.chunks_exact_mut(i.m * line).enumerate() {
                     for (row, line) in rows(tile).zip(lines.chunks_exact_mut(line)) {
-                        let own = matrix.bytes(row, from, to - from);
-                        line[..own.len()].copy_from_slice(own);
+                        let source = matrix.bytes(row, from, to - from);
+                        line[..source.len()].copy_from_slice(source);
                     }
                 }
                 Codes::from_bytes(matrix.format, bytes).expect("whole codes")
@@ -379,8 +379,8 @@ impl Work<'_> {
                 for (tile, lines) in bytes.chunks_exact_mut(height * line).enumerate() {
                     let columns = columns(tile);
                     for (k, line) in (from..to).zip(lines.chunks_exact_mut(line)) {
-                        let own = matrix.bytes(k, columns.start, columns.len().min(i.n));
-                        line[..own.len()].copy_from_slice(own);
+                        let source = matrix.bytes(k, columns.start, columns.len().min(i.n));
+                        line[..source.len()].copy_from_slice(source);
                     }
                 }
                 Codes::from_bytes(matrix.format, bytes).expect("whole codes")

@@ -20,14 +20,14 @@ impl Factors {
     /// The errors of `read`; A or B is missing.
     pub fn of_schedule(schedule: &Schedule, conversion: Conversion, read: &mut ReadMatrix) -> Result<Factors> {
         let i = &schedule.instruction;
-        let taken = schedule.operands.map_or([i.a, i.b], |operands| [operands.format; 2]);
-        let own = (schedule.output.format, Conversion::Keep);
-        let c = if schedule.c == CEntry::Start { (i.c, conversion) } else { own };
-        let bias = if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { own };
+        let formats = schedule.operands.map_or([i.a, i.b], |operands| [operands.format; 2]);
+        let output = (schedule.output.format, Conversion::Keep);
+        let c = if schedule.c == CEntry::Start { (i.c, conversion) } else { output };
+        let bias = if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { output };
         let scales = i.scale.map_or(format::find("f32")?, |scale| scale.format);
         Ok(Factors {
-            a: needed(read, "a", Some(taken[0]), conversion)?,
-            b: needed(read, "b", Some(taken[1]), conversion)?,
+            a: needed(read, "a", Some(formats[0]), conversion)?,
+            b: needed(read, "b", Some(formats[1]), conversion)?,
             c: read("c", Some(c.0), c.1)?,
             bias: read("bias", Some(bias.0), bias.1)?,
             scale_a: read("scale_a", Some(scales), conversion)?,

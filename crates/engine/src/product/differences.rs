@@ -88,18 +88,18 @@ impl Differences {
     ///
     /// # Errors
     /// Matrices of other shapes or formats.
-    pub fn between(own: &Matrix, other: &Matrix) -> Result<Differences> {
-        if (own.rows, own.columns, own.format) != (other.rows, other.columns, other.format) {
+    pub fn between(d: &Matrix, other: &Matrix) -> Result<Differences> {
+        if (d.rows, d.columns, d.format) != (other.rows, other.columns, other.format) {
             return Err(Error::request(format!(
                 "it is {} of {}, and D is {} of {}: only matrices of one shape and format are compared",
                 other.shape(),
                 other.format,
-                own.shape(),
-                own.format
+                d.shape(),
+                d.format
             )));
         }
-        let mut found = Differences {
-            elements: own.codes.len(),
+        let mut differences = Differences {
+            elements: d.codes.len(),
             differing: 0,
             first: None,
             ulps: None,
@@ -107,16 +107,16 @@ impl Differences {
             columns: BTreeSet::new(),
             tiles: BTreeSet::new(),
         };
-        for (at, (x, y)) in own.codes.iter().zip(other.codes.iter()).enumerate().filter(|(_, (x, y))| x != y) {
-            let (row, column) = (at / own.columns, at % own.columns);
-            found.differing += 1;
-            found.first.get_or_insert((row, column, [x, y]));
-            found.ulps = found.ulps.max(exact::distance(own.format, x, y));
-            found.rows.insert(row);
-            found.columns.insert(column);
-            found.tiles.insert((row / TILES[0], column / TILES[1]));
+        for (at, (x, y)) in d.codes.iter().zip(other.codes.iter()).enumerate().filter(|(_, (x, y))| x != y) {
+            let (row, column) = (at / d.columns, at % d.columns);
+            differences.differing += 1;
+            differences.first.get_or_insert((row, column, [x, y]));
+            differences.ulps = differences.ulps.max(exact::distance(d.format, x, y));
+            differences.rows.insert(row);
+            differences.columns.insert(column);
+            differences.tiles.insert((row / TILES[0], column / TILES[1]));
         }
-        Ok(found)
+        Ok(differences)
     }
 }
 
@@ -168,9 +168,9 @@ mod tests {
         other.codes.set(3, 1);
         other.codes.set(131, 5);
         other.codes.set(130, 0x7c00);
-        let found = Differences::between(&zeros, &other).unwrap();
-        assert_eq!((found.differing, found.first, found.ulps), (3, Some((1, 1, [0, 1])), Some(5)));
-        assert_eq!((found.rows.len(), found.columns.len(), found.tiles.len()), (2, 2, 2));
+        let differences = Differences::between(&zeros, &other).unwrap();
+        assert_eq!((differences.differing, differences.first, differences.ulps), (3, Some((1, 1, [0, 1])), Some(5)));
+        assert_eq!((differences.rows.len(), differences.columns.len(), differences.tiles.len()), (2, 2, 2));
         let wrong = Differences::between(&zeros, &zeros.transposed()).unwrap_err();
         assert!(wrong.to_string().contains("2 x 70"), "{wrong}");
     }

@@ -38,11 +38,11 @@ pub fn draw(rows: usize, columns: usize, format: &'static Format, d: &Format, va
     parallel::each(bytes.chunks_mut(CHUNK * width).enumerate(), |(chunk, bytes)| {
         for (at, code) in bytes.chunks_exact_mut(width).enumerate() {
             let bits = random(seed, (chunk * CHUNK + at) as u64);
-            let own = match format.encoding {
+            let drawn = match format.encoding {
                 Encoding::Integer { .. } | Encoding::Table(_) => bits & format.code_mask(),
                 Encoding::Float(_) => float(format, values, exponents, bits),
             };
-            code.copy_from_slice(&own.to_le_bytes()[..width]);
+            code.copy_from_slice(&drawn.to_le_bytes()[..width]);
         }
     });
     Matrix::new(rows, columns, format, Codes::from_bytes(format, bytes).expect("whole codes"))
@@ -50,8 +50,8 @@ pub fn draw(rows: usize, columns: usize, format: &'static Format, d: &Format, va
 
 fn exponents(format: &Format, d: &Format) -> [i32; 2] {
     let narrow = matches!(d.name, "f16" | "e4m3" | "e5m2");
-    let found = EXPONENTS.iter().find(|(name, ..)| *name == format.name);
-    found.map_or([-4, 4], |(_, wide, small)| if narrow { *small } else { *wide })
+    let row = EXPONENTS.iter().find(|(name, ..)| *name == format.name);
+    row.map_or([-4, 4], |(_, wide, small)| if narrow { *small } else { *wide })
 }
 
 /// A code of a number from random bits.

@@ -66,15 +66,17 @@ impl Extents {
             )));
         }
         let product = (self.a.0, self.b.1);
-        match self.d.filter(|own| *own != product) {
-            Some(own) => Err(Error::request(format!(
+        match self.d.filter(|d| *d != product) {
+            Some(d) => Err(Error::request(format!(
                 "D is {}, and A times B is {}: D is another product",
-                words(own),
+                words(d),
                 words(product)
             ))),
             None => [("C", self.c, product), ("the bias", self.bias, (1, product.1))].into_iter().try_for_each(
-                |(name, own, wanted)| match own.filter(|own| *own != wanted) {
-                    Some(own) => Err(Error::request(format!("{name} is {}; expected {}", words(own), words(wanted)))),
+                |(name, shape, wanted)| match shape.filter(|shape| *shape != wanted) {
+                    Some(shape) => {
+                        Err(Error::request(format!("{name} is {}; expected {}", words(shape), words(wanted))))
+                    }
                     None => Ok(()),
                 },
             ),
@@ -92,7 +94,7 @@ impl Factors {
     pub fn named(&self) -> Vec<(&'static str, &Matrix)> {
         let Factors { a, b, c, bias, scale_a, scale_b } = self;
         let sometimes = [("c", c), ("bias", bias), ("scale_a", scale_a), ("scale_b", scale_b)];
-        let sometimes = sometimes.into_iter().filter_map(|(name, own)| Some((name, own.as_ref()?)));
+        let sometimes = sometimes.into_iter().filter_map(|(name, matrix)| Some((name, matrix.as_ref()?)));
         [("a", a), ("b", b)].into_iter().chain(sometimes).collect()
     }
 
@@ -162,12 +164,12 @@ impl Factors {
         self.fit()?;
         let i = &schedule.instruction;
         let (m, n, k) = (self.a.rows, self.b.columns, self.a.columns);
-        let taken = |own: &Matrix, wanted: &'static Format| match schedule.operands {
-            Some(OperandRounding { format, .. }) if own.format == format => format,
+        let expected = |matrix: &Matrix, wanted: &'static Format| match schedule.operands {
+            Some(OperandRounding { format, .. }) if matrix.format == format => format,
             _ => wanted,
         };
-        fits("A", &self.a, (m, k), Some(taken(&self.a, i.a)))?;
-        fits("B", &self.b, (k, n), Some(taken(&self.b, i.b)))?;
+        fits("A", &self.a, (m, k), Some(expected(&self.a, i.a)))?;
+        fits("B", &self.b, (k, n), Some(expected(&self.b, i.b)))?;
         if let Some(c) = &self.c {
             fits("C", c, (m, n), (schedule.c == CEntry::Start).then_some(i.c))?;
             if c.format.is_integer() != i.d.is_integer() {

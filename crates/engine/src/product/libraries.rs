@@ -175,8 +175,8 @@ impl LibrarySchedules {
         if parts > 1 {
             schedule.split.count = parts;
             let scheme = self.name("reduction", attributes.reduction);
-            let own = scheme.and_then(|scheme| rule.join.as_ref()?.get(scheme));
-            schedule.split.join = match own {
+            let join = scheme.and_then(|scheme| rule.join.as_ref()?.get(scheme));
+            schedule.split.join = match join {
                 Some(join) => value("join", join)?,
                 None => scheme
                     .and_then(|scheme| self.joins.get(scheme))
@@ -212,27 +212,27 @@ impl LibrarySchedules {
         parts: usize,
     ) -> std::result::Result<Vec<Schedule>, String> {
         let [_, _, d] = formats;
-        let mut found: Vec<Schedule> = Vec::new();
+        let mut schedules: Vec<Schedule> = Vec::new();
         for rule in self.rules.iter().filter(|rule| rule.makes(formats, product)) {
-            let mut whole = rule.schedule(Some(ANY_STAGES))?;
-            whole.output.format = d;
-            whole.output.overflow = overflow(d);
-            let own = rule.join.iter().flatten().map(|(scheme, join)| Ok((scheme, value("join", join)?)));
-            let own = own.collect::<std::result::Result<BTreeMap<&String, PartJoin>, String>>()?;
-            let joins = self.joins.iter().map(|(scheme, join)| own.get(scheme).copied().unwrap_or(*join));
-            let mut all = vec![whole.clone()];
+            let mut unsplit = rule.schedule(Some(ANY_STAGES))?;
+            unsplit.output.format = d;
+            unsplit.output.overflow = overflow(d);
+            let rule_joins = rule.join.iter().flatten().map(|(scheme, join)| Ok((scheme, value("join", join)?)));
+            let rule_joins = rule_joins.collect::<std::result::Result<BTreeMap<&String, PartJoin>, String>>()?;
+            let joins = self.joins.iter().map(|(scheme, join)| rule_joins.get(scheme).copied().unwrap_or(*join));
+            let mut all = vec![unsplit.clone()];
             all.extend(joins.filter(|_| !d.is_integer()).map(|join| {
-                let split = SplitK { count: parts, join, ..whole.split };
-                Schedule { split, ..whole.clone() }
+                let split = SplitK { count: parts, join, ..unsplit.split };
+                Schedule { split, ..unsplit.clone() }
             }));
             for schedule in all {
                 schedule.check()?;
-                if !found.contains(&schedule) {
-                    found.push(schedule);
+                if !schedules.contains(&schedule) {
+                    schedules.push(schedule);
                 }
             }
         }
-        Ok(found)
+        Ok(schedules)
     }
 }
 

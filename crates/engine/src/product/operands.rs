@@ -56,9 +56,9 @@ impl ProductOperands {
         if self.batch == 1 {
             return (Cow::Borrowed(&self.a), Cow::Borrowed(&self.b));
         }
-        let part = |own: &NumberMatrix| {
-            let rows = own.rows / self.batch;
-            Cow::Owned(own.of_rows(&(at * rows..(at + 1) * rows)))
+        let part = |matrix: &NumberMatrix| {
+            let rows = matrix.rows / self.batch;
+            Cow::Owned(matrix.of_rows(&(at * rows..(at + 1) * rows)))
         };
         (part(&self.a), part(&self.b))
     }

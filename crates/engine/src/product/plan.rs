@@ -57,13 +57,13 @@ impl Schedule {
         let most = self.promote.map_or(usize::MAX, count);
         let mut runs = Vec::new();
         while !steps.is_empty() {
-            let own = match self.promote_halves.map(count) {
+            let length = match self.promote_halves.map(count) {
                 Some(halves) if steps.len() > most && steps.len() < 2 * most => {
                     (steps.len() / 2).next_multiple_of(halves)
                 }
                 _ => most,
             };
-            let rest = steps.split_off(own.min(steps.len()));
+            let rest = steps.split_off(length.min(steps.len()));
             runs.push(Run { steps });
             steps = rest;
         }

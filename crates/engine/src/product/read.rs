@@ -137,8 +137,8 @@ impl Matrix {
         conversion: Conversion,
     ) -> Result<(Matrix, Option<String>)> {
         let (rows, columns) = extent(&array.shape)?;
-        let (codes, own, note) = codes(array, format, conversion)?;
-        Ok((Matrix::new(rows, columns, own, codes), note))
+        let (codes, format, note) = codes(array, format, conversion)?;
+        Ok((Matrix::new(rows, columns, format, codes), note))
     }
 }
 
@@ -157,10 +157,12 @@ fn codes(
     wanted: Option<&'static Format>,
     conversion: Conversion,
 ) -> Result<(Codes, &'static Format, Option<String>)> {
-    let (own, wanted) = match (array.kind, wanted) {
-        (Content::Format(own), Some(wanted)) if own != wanted && conversion != Conversion::Keep => (own, wanted),
-        (Content::Format(own), _) => {
-            let (format, codes) = array.codes(Some(own))?;
+    let (stored, wanted) = match (array.kind, wanted) {
+        (Content::Format(stored), Some(wanted)) if stored != wanted && conversion != Conversion::Keep => {
+            (stored, wanted)
+        }
+        (Content::Format(stored), _) => {
+            let (format, codes) = array.codes(Some(stored))?;
             return Ok((codes, format, None));
         }
         (Content::Unsigned(_), None) => {
@@ -171,24 +173,24 @@ fn codes(
             return Ok((codes, format, None));
         }
     };
-    let given = Codes::from_bytes(own, array.bytes.to_vec()).expect("whole elements");
-    if (own.name, wanted.name, conversion) == ("f32", "tf32", Conversion::Exact) {
+    let given = Codes::from_bytes(stored, array.bytes.to_vec()).expect("whole elements");
+    if (stored.name, wanted.name, conversion) == ("f32", "tf32", Conversion::Exact) {
         return Ok((given, wanted, None));
     }
     let target = ConversionTarget::Scalar { format: wanted, rounding: Rounding::Rne, overflow: Overflow::Saturate };
-    let (converted, changes) = convert(&Tensor::Scalar(own, given), 1, &target)?;
+    let (converted, changes) = convert(&Tensor::Scalar(stored, given), 1, &target)?;
     let changed = changes.losses.values - changes.losses.exact;
     let Tensor::Scalar(_, codes) = converted else { unreachable!("the target is no block format") };
     match (changed, conversion) {
         (0, _) => Ok((codes, wanted, None)),
         (_, Conversion::Exact | Conversion::Keep) => Err(Error::request(format!(
-            "{changed} of {} values of {own} are not in {wanted}; use ‹quantise› to round them",
+            "{changed} of {} values of {stored} are not in {wanted}; use ‹quantise› to round them",
             changes.losses.values
         ))),
         (_, Conversion::Quantise) => Ok((
             codes,
             wanted,
-            Some(format!("{changed} of {} values of {own} were rounded to {wanted}.", changes.losses.values)),
+            Some(format!("{changed} of {} values of {stored} were rounded to {wanted}.", changes.losses.values)),
         )),
     }
 }

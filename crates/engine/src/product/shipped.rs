@@ -5,5 +5,5 @@ const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schedules.r
 
 /// Text of a file of `schedules/`.
 pub(super) fn shipped(name: &str) -> Option<&'static str> {
-    SHIPPED.iter().find(|(own, _)| *own == name).map(|(_, text)| *text)
+    SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

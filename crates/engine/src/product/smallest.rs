@@ -54,9 +54,9 @@ pub fn smallest(
     let mut search = SmallestSearch { left: tries, until, frame, d, differ };
     if !search.differs(&case)? {
         // The other rows and columns take part.
-        let Some(found) = (search.differ)(factors, place, false)? else { return Ok(None) };
+        let Some(codes) = (search.differ)(factors, place, false)? else { return Ok(None) };
         let operands = "every element takes part".into();
-        return Ok(Some(Smallest { factors: factors.clone(), place, d: found, operands }));
+        return Ok(Some(Smallest { factors: factors.clone(), place, d: codes, operands }));
     }
     let mut case = case;
     loop {
@@ -68,14 +68,14 @@ pub fn smallest(
         }
     }
     let factors = search.frame.factors(&case);
-    let Some(found) = (search.differ)(&factors, search.frame.place, search.frame.alone)? else { return Ok(None) };
+    let Some(codes) = (search.differ)(&factors, search.frame.place, search.frame.alone)? else { return Ok(None) };
     let words = search.instruction(&case).map_or_else(String::new, |i| operands(&Subject::Matrix(&i), &case));
     // The last is c, which there may be none of.
     let operands = match (&search.frame.base.c, words.rsplit_once(", ")) {
         (None, Some((operands, _))) => operands.to_string(),
         _ => words,
     };
-    Ok(Some(Smallest { factors, place: search.frame.place, d: found, operands }))
+    Ok(Some(Smallest { factors, place: search.frame.place, d: codes, operands }))
 }
 
 /// The product that a case of one element belongs to.
@@ -94,8 +94,8 @@ impl Frame {
         let Factors { a, b, c, .. } = &self.base;
         let (row, column) = self.place;
         let k = self.base.k();
-        let own = c.as_ref().map_or(0, |c| c.get(row, column));
-        Case::dense((0..k).map(|at| a.get(row, at)).collect(), (0..k).map(|at| b.get(at, column)).collect(), own)
+        let addend = c.as_ref().map_or(0, |c| c.get(row, column));
+        Case::dense((0..k).map(|at| a.get(row, at)).collect(), (0..k).map(|at| b.get(at, column)).collect(), addend)
     }
 
     /// The product of a case: all elements of other rows of A and other columns of B are zero.
@@ -111,9 +111,9 @@ impl Frame {
             a.codes.set(row * k + at, case.a[at]);
             b.codes.set(at * b.columns + column, case.b[at]);
         }
-        let c = self.base.c.as_ref().map(|own| {
-            let mut c = zeros(own.rows, own.columns, own.format);
-            c.codes.set(row * own.columns + column, case.c);
+        let c = self.base.c.as_ref().map(|matrix| {
+            let mut c = zeros(matrix.rows, matrix.columns, matrix.format);
+            c.codes.set(row * matrix.columns + column, case.c);
             c
         });
         Factors { a, b, c, ..self.base.clone() }
@@ -177,7 +177,7 @@ impl SmallestSearch<'_, '_> {
     fn simpler(&mut self, case: Case) -> Result<Case> {
         let Some(i) = self.instruction(&case) else { return Ok(case) };
         let budget = self.left;
-        let found = shrink(&i, &case, budget, &mut |cases| {
+        let shrunk = shrink(&i, &case, budget, &mut |cases| {
             for (at, case) in cases.iter().enumerate() {
                 if self.left > 0 && self.differs(case)? {
                     return Ok(Some(at));
@@ -185,6 +185,6 @@ impl SmallestSearch<'_, '_> {
             }
             Ok(None)
         })?;
-        Ok(found.unwrap_or(case))
+        Ok(shrunk.unwrap_or(case))
     }
 }

@@ -48,7 +48,11 @@ impl ShownTable {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
             numeric: shown.iter().map(|&i| is_numeric(table, i)).collect(),
             beside: shown.iter().map(|&i| table.columns[i].look.beside).collect(),
-            rows: table.rows.iter().map(|row| shown.iter().zip(&errors).map(|own| text(row, own)).collect()).collect(),
+            rows: table
+                .rows
+                .iter()
+                .map(|row| shown.iter().zip(&errors).map(|column| text(row, column)).collect())
+                .collect(),
             legend: evidence.legend(),
             longest: table.longest,
         }
@@ -148,8 +152,8 @@ fn columns(table: &Table, layout: &ViewLayout) -> Vec<usize> {
 /// The column with the standard errors of a column, unless it is shown itself.
 fn error_column(table: &Table, shown: &[usize], column: usize) -> Option<usize> {
     let key = &*table.columns[column].key;
-    let own = table.columns.iter().position(|other| other.look.error_of == Some(key))?;
-    (!shown.contains(&own)).then_some(own)
+    let error = table.columns.iter().position(|other| other.look.error_of == Some(key))?;
+    (!shown.contains(&error)).then_some(error)
 }
 
 /// A standard error behind its number: `± 2.1e-10`; as a decimal fraction if the number is one.
@@ -279,8 +283,8 @@ pub(super) fn program() -> String {
 
 /// The sentence below the tables, for exit status 1.
 pub(super) fn verdict(report: &Report) -> Option<String> {
-    let found = report.found().filter(|found| *found != Verdict::Unfinished)?;
-    Some(format!("{} (exit status 1).", capitalised(found.name())))
+    let verdict = report.found().filter(|verdict| *verdict != Verdict::Unfinished)?;
+    Some(format!("{} (exit status 1).", capitalised(verdict.name())))
 }
 
 /// `text` in lines that `fits` accepts, broken at spaces only; a longer word has its own line.

@@ -41,9 +41,9 @@ pub(super) fn render(report: &Report) -> String {
         text += &format!("  {}: {value},\n", json!(key));
     }
     text += "  \"tables\": {";
-    for (at, own) in report.tables.iter().enumerate() {
+    for (at, report_table) in report.tables.iter().enumerate() {
         text += if at == 0 { "\n    " } else { ",\n    " };
-        table(own, &mut text);
+        table(report_table, &mut text);
     }
     text += if report.tables.is_empty() { "}\n}\n" } else { "\n  }\n}\n" };
     escaped(text)

@@ -117,11 +117,11 @@ pub fn escaped(text: &str) -> String {
             // A terminal would obey characters from files and other programs.
             _ if is_hidden(c) => escaped.push('?'),
             ' '..='\u{ff}' => match symbol(c) {
-                Some(own) => escaped.push_str(own),
+                Some(command) => escaped.push_str(command),
                 None => escaped.push(c),
             },
             _ => match symbol(c) {
-                Some(own) => escaped.push_str(own),
+                Some(command) => escaped.push_str(command),
                 None => escaped += &format!("U+{:04X}", u32::from(c)),
             },
         }
@@ -131,7 +131,7 @@ pub fn escaped(text: &str) -> String {
 
 /// The command of a character.
 fn symbol(c: char) -> Option<&'static str> {
-    SYMBOLS.iter().find(|(own, _)| *own == c).map(|(_, command)| *command)
+    SYMBOLS.iter().find(|(known, _)| *known == c).map(|(_, command)| *command)
 }
 
 /// Allows LaTeX text to break long words: after points, slashes and the like, and within hashes.

@@ -66,7 +66,7 @@ impl Room {
             return vec![(0..widths.len()).collect()];
         }
         let names = self.naming_columns(widths, numeric, &rows[..rows.len().min(COMPARED)]);
-        let own = |part: &[usize]| part.iter().filter(|i| !names.contains(i)).count();
+        let count_new = |part: &[usize]| part.iter().filter(|i| !names.contains(i)).count();
         let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
         for (i, &stays) in beside.iter().enumerate() {
             let first = parts.len() == 1;
@@ -81,7 +81,7 @@ impl Room {
                 continue;
             }
             let mut next = names.clone();
-            if let Some(&last) = part.last().filter(|&&last| stays && last + 1 == i && own(part) > 1)
+            if let Some(&last) = part.last().filter(|&&last| stays && last + 1 == i && count_new(part) > 1)
                 && fit(&[&names[..], &[last, i]].concat())
             {
                 part.pop();

@@ -46,12 +46,12 @@ pub fn turned(table: &Table, pivot: Pivot, print: impl Fn(&Cell) -> String) -> V
         let text = evidence.marked(cells, cell, &print);
         sections[at].1.add(print(&cells[row]), of, (text, print(&cells[among])));
     }
-    let shown = sections.into_iter().map(|(name, own)| {
+    let shown = sections.into_iter().map(|(name, section)| {
         let shown = ShownTable {
             labels: std::iter::once(heading(row, pivot.row)).chain(columns.clone()).collect(),
             numeric: vec![false; columns.len() + 1],
             beside: vec![false; columns.len() + 1],
-            rows: own.lines(heading(among, pivot.among), columns.len()),
+            rows: section.lines(heading(among, pivot.among), columns.len()),
             legend: evidence.legend(),
             longest: table.longest,
         };
@@ -82,8 +82,8 @@ impl PivotSection {
     fn lines(&self, naming: String, columns: usize) -> Vec<Vec<String>> {
         let among = (0..columns).map(|of| {
             let mut names: Vec<&str> = Vec::new();
-            let cells = self.cells.iter().filter(|((_, own), _)| *own == of);
-            for (_, name) in cells.flat_map(|(_, found)| found) {
+            let cells = self.cells.iter().filter(|((_, column), _)| *column == of);
+            for (_, name) in cells.flat_map(|(_, entries)| entries) {
                 if !names.contains(&name.as_str()) {
                     names.push(name);
                 }
@@ -92,8 +92,8 @@ impl PivotSection {
         });
         let first = std::iter::once(naming).chain(among).collect();
         let line = |(at, name): (usize, &String)| {
-            let own = (0..columns).map(|of| self.cells.get(&(at, of)).map_or("-".into(), |found| joined(found)));
-            std::iter::once(name.clone()).chain(own).collect()
+            let cells = (0..columns).map(|of| self.cells.get(&(at, of)).map_or("-".into(), |entries| joined(entries)));
+            std::iter::once(name.clone()).chain(cells).collect()
         };
         std::iter::once(first).chain(self.names.iter().enumerate().map(line)).collect()
     }
@@ -111,9 +111,9 @@ fn distinct(table: &Table, column: usize) -> Vec<String> {
 }
 
 /// The cells of one place: one text, or several with what tells them apart.
-fn joined(found: &[(String, String)]) -> String {
+fn joined(entries: &[(String, String)]) -> String {
     let mut several: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (text, among) in found {
+    for (text, among) in entries {
         match several.iter_mut().find(|(known, _)| known == text) {
             Some((_, of)) => of.push(among),
             None => several.push((text, vec![among])),

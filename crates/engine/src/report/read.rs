@@ -82,10 +82,10 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
     let notes = document["notes"].as_array().into_iter().flatten();
     report.notes = notes.filter_map(|note| note.as_str().map(str::to_string)).collect();
     report.holds = document["holds"].as_bool().ok_or("it lacks 'holds'")?;
-    let found = document["verdict"].as_str();
-    report.verdict = Verdict::ALL.into_iter().find(|own| found == Some(own.name())).unwrap_or(Verdict::Mismatch);
+    let verdict = document["verdict"].as_str();
+    report.verdict = Verdict::ALL.into_iter().find(|known| verdict == Some(known.name())).unwrap_or(Verdict::Mismatch);
     let stopped = document["interrupted"].as_str();
-    report.interrupted = Interruption::ALL.into_iter().find(|own| stopped == Some(own.name()));
+    report.interrupted = Interruption::ALL.into_iter().find(|known| stopped == Some(known.name()));
     let (mut tables, mut unknown) = (Vec::new(), Vec::new());
     let Value::Object(raw) = raw else { return Err("it has no tables".into()) };
     for (key, rows) in raw {

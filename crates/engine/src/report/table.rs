@@ -107,7 +107,7 @@ struct FittedTable {
 
 /// Wraps headings, then text, as far as the width requires.
 fn fitted(room: Room, shown: ShownTable) -> FittedTable {
-    let longest = shown.longest.map_or(room.longest, |own| own.min(room.longest));
+    let longest = shown.longest.map_or(room.longest, |longest| longest.min(room.longest));
     let mut lines = vec![shown.labels];
     lines.extend(shown.rows);
     let mut fitted =

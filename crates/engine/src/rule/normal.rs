@@ -337,10 +337,10 @@ fn sums_everything_once(program: &Program) -> bool {
     let [multiply, sum, rest @ ..] = &program.steps[..] else { return false };
     let all = match (&multiply.operation, &sum.operation) {
         (ElementaryOperation::Multiply(multiply), ElementaryOperation::Sum(sum)) => {
-            let whole = |k: usize| multiply.factors.contains(&Factors { k, a: u64::MAX, b: u64::MAX });
+            let has_product = |k: usize| multiply.factors.contains(&Factors { k, a: u64::MAX, b: u64::MAX });
             multiply.rounded.is_none()
                 && multiply.limit.is_none()
-                && (0..program.instruction.stored_k()).all(whole)
+                && (0..program.instruction.stored_k()).all(has_product)
                 && sum.products == [0]
                 && sum.addends.iter().any(|addend| addend.source == Source::C)
                 && program.specials.as_ref().is_none_or(|order| *order == sum.nans)
@@ -359,20 +359,20 @@ fn sums_everything_once(program: &Program) -> bool {
 fn without_unpacking(program: &mut Program, values: &[Numbers]) {
     let i = &program.instruction;
     let ([a, b], c) = (program.factors(), program.addend());
-    let whole = program.operations().all(|operation| match operation {
+    let whole_factors = program.operations().all(|operation| match operation {
         ElementaryOperation::Multiply(multiply) => {
             multiply.scaling == Scaling::None && multiply.factors.iter().all(|f| (f.a, f.b) == (u64::MAX, u64::MAX))
         }
         ElementaryOperation::Fma { factors, .. } => (factors.a, factors.b) == (u64::MAX, u64::MAX),
         _ => true,
     });
-    let same = |own: &Format, wider: &Format| {
-        own.float().zip(wider.float()).is_some_and(|(own, wider)| own.emin() == wider.emin())
+    let same = |format: &Format, wider: &Format| {
+        format.float().zip(wider.float()).is_some_and(|(format, wider)| format.emin() == wider.emin())
     };
     let harmless = |limit: Option<i32>| {
         limit.is_some_and(|largest| program.operations().all(|o| keeps_all(program, values, o, largest)))
     };
-    let factors = whole && (same(i.a, a) && same(i.b, b) || harmless(largest_beside_smallest(program)));
+    let factors = whole_factors && (same(i.a, a) && same(i.b, b) || harmless(largest_beside_smallest(program)));
     let addend = same(i.c, c) || harmless(emin(i.c));
     if factors {
         (program.unpack[0].wider, program.unpack[1].wider) = (None, None);

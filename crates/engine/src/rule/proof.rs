@@ -159,7 +159,9 @@ fn never_overflows(rule: &Rule, i: &Instruction) -> Option<i32> {
         && rule.product.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()
-        && rule.alignment.is_none_or(|own| own.rounding == Rounding::Rz && !own.sticky && !own.complement);
+        && rule
+            .alignment
+            .is_none_or(|alignment| alignment.rounding == Rounding::Rz && !alignment.sticky && !alignment.complement);
     if !plain {
         return None;
     }

@@ -197,10 +197,10 @@ pub(super) struct Candidate {
 
 fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: &mut dyn FnMut(u64)) -> Result<()> {
     compared(0);
-    let own: Vec<&RefutingData> = tested.sources.iter().map(|at| &sources[*at]).collect();
-    let truths = own.iter().map(|source| model.evaluator(&source.part)).collect::<Result<Vec<_>>>()?;
+    let tested_sources: Vec<&RefutingData> = tested.sources.iter().map(|at| &sources[*at]).collect();
+    let truths = tested_sources.iter().map(|source| model.evaluator(&source.part)).collect::<Result<Vec<_>>>()?;
     let mut all: Vec<Change> = Vec::new();
-    for source in &own {
+    for source in &tested_sources {
         for change in changes(&tested.rule.rule, &source.part) {
             if !all.iter().any(|known| known.key == change.key && known.to == change.to) {
                 all.push(change);
@@ -210,11 +210,11 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
     let rule = &tested.rule;
     let evaluators = truths.iter().cloned().map(Some).collect();
     let original = Candidate { changes: Vec::new(), evaluators, place: None, proof: None };
-    let changed = work::map(all, |change| Ok(candidate(rule, change, &own, &truths)))?;
+    let changed = work::map(all, |change| Ok(candidate(rule, change, &tested_sources, &truths)))?;
     let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.into_iter().flatten()).collect();
     let refute_all = |candidates: &mut [Candidate], compared: &mut dyn FnMut(u64)| {
         let mut before = 0;
-        let outcome = own.iter().zip(&truths).enumerate().try_for_each(|(number, (source, truth))| {
+        let outcome = tested_sources.iter().zip(&truths).enumerate().try_for_each(|(number, (source, truth))| {
             compare(source, number, truth, candidates, &mut |cases| {
                 before += cases;
                 compared(cases);
@@ -227,7 +227,7 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
     (tested.cases, tested.refuted) = (cases, candidates[0].place);
     tested.changes = candidates.iter().filter_map(|one| Some((one.changes.first()?.clone(), verdict(one)))).collect();
     if tested.refuted.is_none() {
-        let mut joint = pairs(tested, &candidates, &own);
+        let mut joint = pairs(tested, &candidates, &tested_sources);
         if outcome.is_ok() && !joint.is_empty() {
             outcome = refute_all(&mut joint, &mut |_| ()).1;
         }

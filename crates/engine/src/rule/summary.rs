@@ -109,21 +109,21 @@ fn joint(pairs: &[ChangePair], key: &str) -> Vec<JointValues> {
 /// The values that agree: numbers as a range around the rule's own, other values one by one.
 fn agreeing(changes: &[&(Change, ChangeVerdict)]) -> Vec<String> {
     let number = |change: &Change| change.to.as_ref().and_then(KeyValue::number);
-    let own = changes[0].0.from.as_ref().and_then(KeyValue::number);
+    let value = changes[0].0.from.as_ref().and_then(KeyValue::number);
     let stands = |verdict: &ChangeVerdict| !matches!(verdict, ChangeVerdict::Refuted(_));
     let standing = || changes.iter().filter(|(_, verdict)| stands(verdict)).map(|(change, _)| change);
-    match own.filter(|_| changes.iter().any(|(change, _)| change.ranged)) {
-        Some(own) => {
-            let tried: Vec<i64> = changes.iter().filter_map(|(change, _)| number(change)).chain([own]).collect();
-            vec![range(own, &tried, &standing().filter_map(number).collect::<Vec<_>>())]
+    match value.filter(|_| changes.iter().any(|(change, _)| change.ranged)) {
+        Some(value) => {
+            let tried: Vec<i64> = changes.iter().filter_map(|(change, _)| number(change)).chain([value]).collect();
+            vec![range(value, &tried, &standing().filter_map(number).collect::<Vec<_>>())]
         }
         None => std::iter::once(changes[0].0.from()).chain(standing().map(Change::to)).collect(),
     }
 }
 
-/// The range of agreeing numbers around `own` in words, among those tried.
-fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
-    let (mut low, mut high) = (own, own);
+/// The range of agreeing numbers around `value` in words, among those tried.
+fn range(value: i64, tried: &[i64], standing: &[i64]) -> String {
+    let (mut low, mut high) = (value, value);
     while standing.contains(&(low - 1)) {
         low -= 1;
     }
@@ -131,7 +131,7 @@ fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
         high += 1;
     }
     match (tried.contains(&(low - 1)), tried.contains(&(high + 1))) {
-        (true, true) if low == high => own.to_string(),
+        (true, true) if low == high => value.to_string(),
         (true, true) => format!("{low} to {high}"),
         (false, true) => format!("{high} or less"),
         (true, false) => format!("{low} or more"),

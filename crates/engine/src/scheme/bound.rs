@@ -27,23 +27,24 @@ const HALF_SMALLEST: i32 = -1075;
 /// parts of k are those of a product of these rows and columns.
 pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, references: &DoubleReferences) -> Option<f64> {
     let k = a.columns as f64;
-    let parts =
-        scheme.parts.map_or(1, |own| own.ranges(ProductShape { m: a.rows, n: b.columns, k: a.columns }, 1).len());
-    let terms = scheme.parts.map_or(a.columns, |own| own.terms(parts, a.columns));
+    let parts = scheme
+        .parts
+        .map_or(1, |whole_parts| whole_parts.ranges(ProductShape { m: a.rows, n: b.columns, k: a.columns }, 1).len());
+    let terms = scheme.parts.map_or(a.columns, |whole_parts| whole_parts.terms(parts, a.columns));
     let (units, slices) = match (&scheme.a, &scheme.b) {
         (OperandSplit::Slices(x), OperandSplit::Slices(y)) if x == y => {
             if x.dynamic.is_some() {
                 return None;
             }
             let below = |numbers: &NumberMatrix, line: SliceLine| {
-                let own = x.headroom.map_or_else(|| exponents(numbers, line), |bits| fields(numbers, line, bits));
-                own.into_iter().map(|own| own - x.kept_bits() as i32).collect()
+                let leading = x.headroom.map_or_else(|| exponents(numbers, line), |bits| fields(numbers, line, bits));
+                leading.into_iter().map(|exponent| exponent - x.kept_bits() as i32).collect()
             };
-            let own = [below(a, SliceLine::Row), below(b, SliceLine::Column)];
-            (own, Some((x, missing(scheme, x), partial_sums(scheme, x, terms))))
+            let units = [below(a, SliceLine::Row), below(b, SliceLine::Column)];
+            (units, Some((x, missing(scheme, x), partial_sums(scheme, x, terms))))
         }
-        (OperandSplit::Moduli(own), OperandSplit::Moduli(_)) => {
-            let (rows, columns) = moduli::scaled(own, a, b);
+        (OperandSplit::Moduli(moduli), OperandSplit::Moduli(_)) => {
+            let (rows, columns) = moduli::scaled(moduli, a, b);
             ([rows, columns], None)
         }
         _ => return None,
@@ -52,7 +53,9 @@ pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, referenc
         let all = exponents(numbers, line);
         let starts =
             all.iter().zip(units).map(|(exponent, unit)| Line { sum: 0.0, exponent: *exponent, unit: unit - exponent });
-        moduli::with_starts(numbers, line, starts.collect(), |own, x| own.sum += times_power(x.abs(), -own.exponent))
+        moduli::with_starts(numbers, line, starts.collect(), |start, x| {
+            start.sum += times_power(x.abs(), -start.exponent)
+        })
     };
     let [rows, columns] = [lines(a, SliceLine::Row, &units[0]), lines(b, SliceLine::Column, &units[1])];
     let mut largest = 0f64;
@@ -71,7 +74,7 @@ pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, referenc
             let scale = k * power(row.unit + column.unit + 2 * slices.kept_bits() as i32);
             error += missing * scale;
             let most = slices.growth().map_or(f64::INFINITY, |growth| growth * (magnitude + error));
-            error += partial.iter().map(|own| HALF_ULP * (own * scale).min(most)).sum::<f64>();
+            error += partial.iter().map(|sum| HALF_ULP * (sum * scale).min(most)).sum::<f64>();
         }
         let most = magnitude + error;
         let largest_number = times_power(f64::MAX, -exponent);
@@ -142,10 +145,10 @@ fn missing(scheme: &Scheme, slices: &Slices) -> f64 {
 /// The largest sum of a term after each addition in the register, of products of so many terms.
 fn partial_sums(scheme: &Scheme, slices: &Slices, terms: usize) -> Vec<f64> {
     let mut sum = 0.0;
-    let own = scheme.sums.iter().flat_map(|own| own.groups(terms)).map(|own| {
-        sum += own.products.iter().map(|(a, b)| largest(slices, *a, *b)).sum::<f64>();
+    let partial = scheme.sums.iter().flat_map(|scheme_sum| scheme_sum.groups(terms)).map(|group| {
+        sum += group.products.iter().map(|(a, b)| largest(slices, *a, *b)).sum::<f64>();
         // Rounding may enlarge a partial sum.
         sum * (1.0 + 1e-12)
     });
-    own.skip(1).collect()
+    partial.skip(1).collect()
 }

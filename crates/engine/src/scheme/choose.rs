@@ -31,7 +31,7 @@ impl SchemeUnit {
         let mut unit = SchemeUnit { instructions: Vec::new(), executions: Vec::new() };
         for sum in &scheme.sums {
             let formats = scheme.formats(sum);
-            let known = unit.instructions.iter().find(|own| [own.a, own.b] == formats).cloned();
+            let known = unit.instructions.iter().find(|instruction| [instruction.a, instruction.b] == formats).cloned();
             let instruction = match (known, like) {
                 (Some(known), _) => known,
                 (None, Some(like)) => of_shape(scheme, sum, like)?,

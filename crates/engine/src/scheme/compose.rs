@@ -77,7 +77,7 @@ pub fn composed_products(
         let values: Vec<f64> = operands.addend().into_iter().map(|addend| alpha.mul_add(0.0, addend)).collect();
         return Ok((result(&values), None, 0));
     }
-    let finite = || [a, b].iter().all(|own| own.values.iter().all(|x| x.is_finite()));
+    let finite = || [a, b].iter().all(|matrix| matrix.values.iter().all(|x| x.is_finite()));
     if scheme.fallback != Fallback::Nan && !finite() {
         return Ok((result(&fallback::products(scheme.fallback, operands, m)?), None, 0));
     }
@@ -112,11 +112,11 @@ pub fn composed_products(
         for range in ranges {
             products += scheme.products();
             let (x, y) = scheme.split(&a.of_columns(&range), &b.of_rows(&range))?;
-            let (d, own) = composed(scheme, instructions, device, (&x, &y), terms)?;
-            seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
+            let (d, part_seconds) = composed(scheme, instructions, device, (&x, &y), terms)?;
+            seconds = seconds.zip(part_seconds).map(|(seconds, part_seconds)| seconds + part_seconds);
             // The first part is added to beta C, or to zero, which has no sign.
-            let own = d.codes.iter().map(f64::from_bits);
-            totals.iter_mut().zip(own).for_each(|(total, own)| *total = alpha.mul_add(own, *total));
+            let values = d.codes.iter().map(f64::from_bits);
+            totals.iter_mut().zip(values).for_each(|(total, value)| *total = alpha.mul_add(value, *total));
         }
     }
     Ok((result(&totals), seconds, products))
@@ -141,26 +141,27 @@ fn needed_bits(a: &NumberMatrix, b: &NumberMatrix, block: usize) -> i64 {
     /// The largest and the smallest exponent of some elements.
     type Ends = (i64, i64);
     let ends = |values: &mut dyn Iterator<Item = f64>| -> Ends {
-        let (most, least) =
-            values.map(exponent).fold((i64::MIN, i64::MAX), |(most, least), own| (most.max(own), least.min(own)));
+        let (most, least) = values
+            .map(exponent)
+            .fold((i64::MIN, i64::MAX), |(most, least), exponent| (most.max(exponent), least.min(exponent)));
         if most == ZERO { (ZEROS, ZEROS) } else { (most, least) }
     };
     let blocks: Vec<usize> = (0..a.columns).step_by(block).collect();
     let to = |from: usize| a.columns.min(from + block);
     let of_row = |row: usize| -> Vec<Ends> {
-        let own = |from: &usize| ends(&mut a.values[row * a.columns..][*from..to(*from)].iter().copied());
-        blocks.iter().map(own).collect()
+        let of_block = |from: &usize| ends(&mut a.values[row * a.columns..][*from..to(*from)].iter().copied());
+        blocks.iter().map(of_block).collect()
     };
     let of_column = |column: usize| -> Vec<Ends> {
-        let own = |from: &usize| ends(&mut (*from..to(*from)).map(|k| b.values[k * b.columns + column]));
-        blocks.iter().map(own).collect()
+        let of_block = |from: &usize| ends(&mut (*from..to(*from)).map(|k| b.values[k * b.columns + column]));
+        blocks.iter().map(of_block).collect()
     };
     let (rows, columns): (Vec<_>, Vec<_>) =
         ((0..a.rows).map(of_row).collect(), (0..b.columns).map(of_column).collect());
-    let largest = |all: &[Ends]| all.iter().map(|own| own.0).max().unwrap_or(ZEROS);
+    let largest = |all: &[Ends]| all.iter().map(|ends| ends.0).max().unwrap_or(ZEROS);
     let pair = |row: &Vec<Ends>, column: &Vec<Ends>| {
-        let own = |((a, least_a), (b, least_b)): (&Ends, &Ends)| (a + least_b).max(least_a + b);
-        let best = row.iter().zip(column).map(own).max().unwrap_or(2 * ZEROS);
+        let of_blocks = |((a, least_a), (b, least_b)): (&Ends, &Ends)| (a + least_b).max(least_a + b);
+        let best = row.iter().zip(column).map(of_blocks).max().unwrap_or(2 * ZEROS);
         largest(row) + largest(column) - best
     };
     rows.iter().flat_map(|row| columns.iter().map(|column| pair(row, column))).max().unwrap_or(0) + 54
@@ -182,8 +183,8 @@ pub(super) fn composed(
     let mut seconds = Some(0.0);
     for (sum, instruction) in scheme.sums.iter().zip(instructions) {
         for group in sum.groups(terms) {
-            let (sum, own) = summed(&group, instruction, device, a, b)?;
-            seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
+            let (sum, sum_seconds) = summed(&group, instruction, device, a, b)?;
+            seconds = seconds.zip(sum_seconds).map(|(seconds, sum_seconds)| seconds + sum_seconds);
             sums.push(sum);
             scales.push(group.scale);
         }
@@ -215,11 +216,12 @@ fn summed(
         Promote::Block => Some(block * sum.products.len()),
     };
     let factors = match sum.products[..] {
-        [(own, other)] => Factors::new(a.matrices[own].clone(), b.matrices[other].clone()),
+        [(left, right)] => Factors::new(a.matrices[left].clone(), b.matrices[right].clone()),
         _ => {
             let turns = turns(k, block, instruction.k);
-            let own = |which: &dyn Fn(&(usize, usize)) -> usize| sum.products.iter().map(which).collect::<Vec<_>>();
-            let (rows, columns) = (own(&|product| product.0), own(&|product| product.1));
+            let parts_of =
+                |which: &dyn Fn(&(usize, usize)) -> usize| sum.products.iter().map(which).collect::<Vec<_>>();
+            let (rows, columns) = (parts_of(&|product| product.0), parts_of(&|product| product.1));
             Factors::new(beside(a, &rows, &turns), below(b, &columns, &turns))
         }
     };
@@ -231,9 +233,9 @@ fn summed(
 /// A sum of products of integers, which wraps.
 fn by_integers(sum: &PartSum, instruction: &Instruction, a: &SplitMatrix, b: &SplitMatrix) -> Matrix {
     let products =
-        sum.products.iter().map(|(own, other)| integer_product::product(&a.matrices[*own], &b.matrices[*other]));
-    let add = |mut all: Vec<i32>, own: Vec<i32>| {
-        all.iter_mut().zip(own).for_each(|(all, own)| *all = all.wrapping_add(own));
+        sum.products.iter().map(|(left, right)| integer_product::product(&a.matrices[*left], &b.matrices[*right]));
+    let add = |mut all: Vec<i32>, product: Vec<i32>| {
+        all.iter_mut().zip(product).for_each(|(all, element)| *all = all.wrapping_add(element));
         all
     };
     let sums = products.reduce(add).expect("a sum has products");
@@ -245,8 +247,8 @@ fn by_integers(sum: &PartSum, instruction: &Instruction, a: &SplitMatrix, b: &Sp
 /// The blocks of k in turn: start, number of k, and number of zeros up to a whole step.
 pub fn turns(k: usize, block: usize, step: usize) -> Vec<(usize, usize, usize)> {
     let turn = |from: usize| {
-        let own = block.min(k - from);
-        (from, own, own.next_multiple_of(step) - own)
+        let length = block.min(k - from);
+        (from, length, length.next_multiple_of(step) - length)
     };
     (0..k).step_by(block).map(turn).collect()
 }
@@ -255,16 +257,16 @@ pub fn turns(k: usize, block: usize, step: usize) -> Vec<(usize, usize, usize)> 
 pub fn beside(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
     let first = &parts.matrices[which[0]];
     let width = first.codes.width();
-    let columns = which.len() * turns.iter().map(|(_, own, zeros)| own + zeros).sum::<usize>();
+    let columns = which.len() * turns.iter().map(|(_, length, zeros)| length + zeros).sum::<usize>();
     let mut bytes = vec![0; first.rows * columns * width];
     parallel::each(bytes.chunks_mut(columns * width).enumerate(), |(row, line)| {
         let mut at = 0;
-        for (from, own, zeros) in turns {
+        for (from, length, zeros) in turns {
             for part in which {
                 let matrix = &parts.matrices[*part];
-                let given = &matrix.codes.as_bytes()[(row * matrix.columns + from) * width..][..own * width];
+                let given = &matrix.codes.as_bytes()[(row * matrix.columns + from) * width..][..length * width];
                 line[at..at + given.len()].copy_from_slice(given);
-                at += (own + zeros) * width;
+                at += (length + zeros) * width;
             }
         }
     });
@@ -275,11 +277,11 @@ pub fn beside(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usiz
 pub fn below(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
     let first = &parts.matrices[which[0]];
     let line = first.codes.width() * first.columns;
-    let rows = which.len() * turns.iter().map(|(_, own, zeros)| own + zeros).sum::<usize>();
+    let rows = which.len() * turns.iter().map(|(_, length, zeros)| length + zeros).sum::<usize>();
     let mut bytes = Vec::with_capacity(rows * line);
-    for (from, own, zeros) in turns {
+    for (from, length, zeros) in turns {
         for part in which {
-            bytes.extend_from_slice(&parts.matrices[*part].codes.as_bytes()[from * line..][..own * line]);
+            bytes.extend_from_slice(&parts.matrices[*part].codes.as_bytes()[from * line..][..length * line]);
             bytes.resize(bytes.len() + zeros * line, 0);
         }
     }
@@ -291,7 +293,7 @@ fn combined(scheme: &Scheme, (sums, scales): (&[Matrix], &[i32]), a: &SplitMatri
     let (rows, columns) = (sums[0].rows, sums[0].columns);
     let powers: Vec<f64> = scales.iter().map(|scale| 2f64.powi(*scale)).collect();
     let reconstruction = match &scheme.a {
-        OperandSplit::Moduli(own) => Some(Reconstruction::new(&own.moduli)),
+        OperandSplit::Moduli(moduli) => Some(Reconstruction::new(&moduli.moduli)),
         _ => None,
     };
     let result = scheme.result();
@@ -323,12 +325,12 @@ fn combined(scheme: &Scheme, (sums, scales): (&[Matrix], &[i32]), a: &SplitMatri
                 }
             }
             SumRegister::Single | SumRegister::Double => {
-                let (mut totals, mut own) = (vec![0.0; columns], vec![0.0; columns]);
+                let (mut totals, mut addends) = (vec![0.0; columns], vec![0.0; columns]);
                 for (number, (sum, power)) in sums.iter().zip(&powers).enumerate() {
-                    values(sum, row, &mut own);
-                    for (total, own) in totals.iter_mut().zip(&own) {
-                        let own = scheme.register.rounded(own * power);
-                        *total = if number == 0 { own } else { scheme.register.rounded(*total + own) };
+                    values(sum, row, &mut addends);
+                    for (total, addend) in totals.iter_mut().zip(&addends) {
+                        let addend = scheme.register.rounded(addend * power);
+                        *total = if number == 0 { addend } else { scheme.register.rounded(*total + addend) };
                     }
                 }
                 for (column, total) in totals.into_iter().enumerate() {
@@ -350,7 +352,7 @@ fn scaled_code(x: f64, exponent: i32, emulates: Emulated, result: &Format) -> u6
         };
     }
     let number = match Real::from(x) {
-        Real::Finite(own) => Real::Finite(Finite { exponent: own.exponent + exponent, ..own }),
+        Real::Finite(number) => Real::Finite(Finite { exponent: number.exponent + exponent, ..number }),
         other => other,
     };
     result.encode(&number, Rounding::Rne, Overflow::Standard).unwrap_or(0)

@@ -136,14 +136,14 @@ impl WholeParts {
         let tiles = k.div_ceil(self.tile);
         let of_d = m.div_ceil(self.tile) * n.div_ceil(self.tile);
         let few = if k >= self.from { self.outputs.div_ceil(of_d.max(1)).min(tiles) } else { 1 };
-        let whole = batch > 1 && self.batches_from.is_some_and(|from| k < from);
-        let count = if whole { 1 } else { few.max(tiles / self.most).max(1) };
+        let undivided = batch > 1 && self.batches_from.is_some_and(|from| k < from);
+        let count = if undivided { 1 } else { few.max(tiles / self.most).max(1) };
         let (each, longer) = (tiles / count, tiles % count);
         let mut from = 0;
         let part = |at: usize| {
-            let own = from..k.min(from + self.tile * (each + usize::from(at >= count - longer)));
-            from = own.end;
-            own
+            let range = from..k.min(from + self.tile * (each + usize::from(at >= count - longer)));
+            from = range.end;
+            range
         };
         (0..count).map(part).collect()
     }
@@ -192,8 +192,8 @@ impl PartSum {
     /// The sums of an accumulator each, of products of so many terms.
     pub(super) fn groups(&self, terms: usize) -> Vec<PartSum> {
         let Some(group) = self.group else { return vec![self.clone()] };
-        let own = (group / terms.max(1)).max(1);
-        self.products.chunks(own).map(|products| PartSum { products: products.to_vec(), ..self.clone() }).collect()
+        let count = (group / terms.max(1)).max(1);
+        self.products.chunks(count).map(|products| PartSum { products: products.to_vec(), ..self.clone() }).collect()
     }
 }
 
@@ -269,7 +269,7 @@ impl OperandSplit {
             OperandSplit::Parts(parts) => parts.len(),
             OperandSplit::Slices(slices) => slices.count,
             OperandSplit::Digits(digits) => digits.count(),
-            OperandSplit::Moduli(own) => own.moduli.len(),
+            OperandSplit::Moduli(moduli) => moduli.moduli.len(),
         }
     }
 
@@ -279,7 +279,7 @@ impl OperandSplit {
             OperandSplit::Parts(parts) => parts[part].name.clone(),
             OperandSplit::Slices(_) => (part + 1).to_string(),
             OperandSplit::Digits(_) => part.to_string(),
-            OperandSplit::Moduli(own) => own.moduli[part].to_string(),
+            OperandSplit::Moduli(moduli) => moduli.moduli[part].to_string(),
         }
     }
 
@@ -289,7 +289,7 @@ impl OperandSplit {
             OperandSplit::Parts(parts) => parts[part].format,
             OperandSplit::Slices(slices) => slices.rest.filter(|_| part > 0).unwrap_or(slices.format),
             OperandSplit::Digits(digits) => digits.format(part),
-            OperandSplit::Moduli(own) => own.format,
+            OperandSplit::Moduli(moduli) => moduli.format,
         }
     }
 
@@ -403,7 +403,7 @@ impl Scheme {
 
     /// Number of products, with the one that the accurate scaling of remainders takes.
     pub fn products(&self) -> usize {
-        let scaling = matches!(&self.a, OperandSplit::Moduli(own) if own.scaling == Scaling::Accurate);
+        let scaling = matches!(&self.a, OperandSplit::Moduli(moduli) if moduli.scaling == Scaling::Accurate);
         self.sums.iter().map(|sum| sum.products.len()).sum::<usize>() + usize::from(scaling)
     }
 
@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(of_batch(1, 1, 50000, 7), lengths(1, 1, 50000));
         // 40 tiles of k for each product: six of the eight products of the smallest power of two, then two.
         let terms = parts.terms(1, 5120);
-        let groups: Vec<usize> = scheme.sums[7].groups(terms).iter().map(|own| own.products.len()).collect();
+        let groups: Vec<usize> = scheme.sums[7].groups(terms).iter().map(|group| group.products.len()).collect();
         assert_eq!(groups, [6, 2]);
         assert_eq!(scheme.sums[2].products, [(0, 2), (1, 1), (2, 0)]);
         assert_eq!(scheme.sums[1].products, [(1, 0), (0, 1)]);

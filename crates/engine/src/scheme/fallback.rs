@@ -54,8 +54,8 @@ fn product(fallback: Fallback, a: &NumberMatrix, b: &NumberMatrix, m: usize) -> 
         let rows = row * TILE..a.rows.min((row + 1) * TILE);
         let columns = column * TILE..b.columns.min((column + 1) * TILE);
         let (x, y) = (a.of_rows(&rows), b.of_columns(&columns));
-        let own = chains(&x, &y, &schedule.cuts(tile, a.columns))?;
-        for (row, line) in rows.zip(own.chunks(columns.len())) {
+        let sums = chains(&x, &y, &schedule.cuts(tile, a.columns))?;
+        for (row, line) in rows.zip(sums.chunks(columns.len())) {
             values[row * b.columns..][columns.clone()].copy_from_slice(line);
         }
     }
@@ -66,10 +66,10 @@ fn product(fallback: Fallback, a: &NumberMatrix, b: &NumberMatrix, m: usize) -> 
 fn chains(a: &NumberMatrix, b: &NumberMatrix, cuts: &[Range<usize>]) -> Result<Vec<f64>> {
     let mut total: Option<Vec<f64>> = None;
     for cut in cuts {
-        let own = DoubleReferences::of(&a.of_columns(cut), &b.of_rows(cut))?.fused;
+        let part = DoubleReferences::of(&a.of_columns(cut), &b.of_rows(cut))?.fused;
         total = Some(match total {
-            None => own,
-            Some(total) => total.iter().zip(own).map(|(total, own)| total + own).collect(),
+            None => part,
+            Some(total) => total.iter().zip(part).map(|(total, part)| total + part).collect(),
         });
     }
     Ok(total.unwrap_or_default())
@@ -91,9 +91,9 @@ impl StreamK {
     /// The estimate is that of its `threadblock_swizzle_streamk.h`.
     fn new(k: usize, tiles: usize) -> StreamK {
         let steps = k.div_ceil(STEP);
-        let whole = StreamK { steps, shared: 0, blocks: 0 };
+        let unshared = StreamK { steps, shared: 0, blocks: 0 };
         if tiles.is_multiple_of(MULTIPROCESSORS) {
-            return whole;
+            return unshared;
         }
         // Whole waves but one stay with a block for each tile.
         let tiles = tiles - (tiles / MULTIPROCESSORS).saturating_sub(1) * MULTIPROCESSORS;
@@ -113,7 +113,7 @@ impl StreamK {
         let best = (first..=MULTIPROCESSORS.min(total / 2)).max_by_key(|blocks| saved(*blocks));
         match best.filter(|blocks| saved(*blocks) >= 0) {
             Some(blocks) => StreamK { steps, shared: tiles, blocks },
-            None => whole,
+            None => unshared,
         }
     }
 
@@ -135,7 +135,7 @@ impl StreamK {
         let ends = (0..=blocks).map(|block| total / blocks * block + block.min(total % blocks));
         let inner: Vec<usize> = ends.filter(|end| (low + 1..high).contains(end)).collect();
         let starts = std::iter::once(low).chain(inner.iter().copied());
-        let own = starts.zip(inner.iter().copied().chain([high]));
-        own.map(|(from, to)| (from - low) * STEP..k.min((to - low) * STEP)).collect()
+        let ranges = starts.zip(inner.iter().copied().chain([high]));
+        ranges.map(|(from, to)| (from - low) * STEP..k.min((to - low) * STEP)).collect()
     }
 }

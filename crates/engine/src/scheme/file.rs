@@ -102,7 +102,7 @@ impl Scheme {
     }
 
     fn found(name: &str, count: Option<usize>) -> Result<Scheme> {
-        if let Some((name, text)) = SHIPPED.iter().find(|(own, _)| *own == name.to_ascii_lowercase()) {
+        if let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name.to_ascii_lowercase()) {
             return Scheme::of_text(text, name, &format!("schemes/{name}.toml"), count);
         }
         let path = Path::new(name);
@@ -145,20 +145,24 @@ impl Scheme {
         let schemes = match names {
             [] => Scheme::emulating(Emulated::Single)?,
             names => {
-                let each =
-                    |name: &String| match (counted(name)?, Emulated::ALL.into_iter().find(|own| own.name() == *name)) {
-                        (_, Some(emulates)) => Scheme::emulating(emulates),
-                        (Some((name, first, last)), None) => {
-                            (first..=last).map(|count| Scheme::found(name, Some(count))).collect()
-                        }
-                        (None, None) => Scheme::found(name, None).map(|scheme| vec![scheme]),
-                    };
+                let each = |name: &String| match (
+                    counted(name)?,
+                    Emulated::ALL.into_iter().find(|emulated| emulated.name() == *name),
+                ) {
+                    (_, Some(emulates)) => Scheme::emulating(emulates),
+                    (Some((name, first, last)), None) => {
+                        (first..=last).map(|count| Scheme::found(name, Some(count))).collect()
+                    }
+                    (None, None) => Scheme::found(name, None).map(|scheme| vec![scheme]),
+                };
                 distinct(names.iter().map(each).collect::<Result<Vec<_>>>()?.concat())
             }
         };
-        let twice = |(at, own): &(usize, &Scheme)| schemes[..*at].iter().any(|other| other.name == own.name);
+        let twice = |(at, scheme): &(usize, &Scheme)| schemes[..*at].iter().any(|other| other.name == scheme.name);
         match schemes.iter().enumerate().find(twice) {
-            Some((_, own)) => Err(Error::request(format!("two schemes have the name {}; rename a file", own.name))),
+            Some((_, scheme)) => {
+                Err(Error::request(format!("two schemes have the name {}; rename a file", scheme.name)))
+            }
             None => Ok(schemes),
         }
     }
@@ -194,7 +198,7 @@ impl Scheme {
 fn counted(name: &str) -> Result<Option<(&str, usize, usize)>> {
     let Some((base, counts)) = name.rsplit_once(':') else { return Ok(None) };
     let wrong = |what: String| Err(Error::request(format!("'{name}': {what}")));
-    if Emulated::ALL.iter().any(|own| own.name() == base) {
+    if Emulated::ALL.iter().any(|emulated| emulated.name() == base) {
         return wrong(format!(
             "{base} stands for all schemes that emulate it, and takes no count; name a scheme, as in ozaki-int8-f64:8"
         ));
@@ -206,7 +210,7 @@ fn counted(name: &str) -> Result<Option<(&str, usize, usize)>> {
         }
         (Ok(_), Ok(last)) if last > MOST_COUNT => wrong(format!("a count is at most {MOST_COUNT}")),
         (Ok(first), Ok(last)) => Ok(Some((base, first, last))),
-        _ if base.ends_with(".toml") || SHIPPED.iter().any(|(own, _)| *own == base.to_ascii_lowercase()) => {
+        _ if base.ends_with(".toml") || SHIPPED.iter().any(|(shipped, _)| *shipped == base.to_ascii_lowercase()) => {
             wrong(format!("'{counts}' is no count of slices or moduli; write {base}:8 or {base}:7..9"))
         }
         _ => Ok(None),
@@ -300,7 +304,7 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
     for product in &keys.dropped {
         scheme.once(product, &mut named)?;
     }
-    if let OperandSplit::Moduli(own) = &scheme.a {
+    if let OperandSplit::Moduli(moduli) = &scheme.a {
         if !keys.sum.is_empty() || !keys.dropped.is_empty() {
             return Err(somewhere(
                 "[[sum]] and dropped: with moduli, remainders by the same one multiply; leave them out",
@@ -313,7 +317,7 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
             scale: 0,
             group: None,
         };
-        scheme.sums = (0..own.moduli.len()).map(one).collect();
+        scheme.sums = (0..moduli.moduli.len()).map(one).collect();
         return Ok(scheme);
     }
     for sum in keys.sum {
@@ -353,7 +357,7 @@ impl Scheme {
         })?;
         let part = |matrix: &str, split: &OperandSplit, name: &str| {
             let names: Vec<String> = (0..split.count()).map(|part| split.name(part)).collect();
-            names.iter().position(|own| own == name.trim()).ok_or_else(|| {
+            names.iter().position(|known| known == name.trim()).ok_or_else(|| {
                 wrong(format!("'{text}': {matrix} has no part '{}'; its parts are {}", name.trim(), names.join(", ")))
             })
         };

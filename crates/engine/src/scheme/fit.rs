@@ -15,8 +15,8 @@ impl Scheme {
                 self.name
             )));
         }
-        for (name, own) in [("A", &operands.a), ("B", &operands.b)] {
-            let beyond = own.beyond_single().filter(|_| self.emulates == Emulated::Single);
+        for (name, matrix) in [("A", &operands.a), ("B", &operands.b)] {
+            let beyond = matrix.beyond_single().filter(|_| self.emulates == Emulated::Single);
             if let Some((row, column, x)) = beyond {
                 return Err(Error::request(format!(
                     "{} emulates f32, and {name} has {x:e} in row {row}, column {column}, which f32 does not have; use a scheme of f64",

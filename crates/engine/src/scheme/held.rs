@@ -44,7 +44,7 @@ impl OperandLoss {
             let product = (operands.batch > 1).then_some(at);
             let losses = OperandLoss::of(scheme, &a, &b)?;
             if !losses.is_empty() {
-                return Ok(losses.into_iter().map(|own| OperandLoss { product, ..own }).collect());
+                return Ok(losses.into_iter().map(|loss| OperandLoss { product, ..loss }).collect());
             }
         }
         Ok(Vec::new())

@@ -19,8 +19,8 @@ const LARGEST_SUM: usize = 1 << 24;
 
 /// True if a model's sums of an instruction are exact modulo 2^32.
 pub(super) fn wraps(model: &Model, i: &Instruction) -> bool {
-    let whole = i.d.bits == 32 && i.d.is_integer() && i.c == i.d && !i.saturate && !i.xor && !i.is_sparse();
-    whole
+    let plain = i.d.bits == 32 && i.d.is_integer() && i.c == i.d && !i.saturate && !i.xor && !i.is_sparse();
+    plain
         && i.scale.is_none()
         && model.program(i).is_ok_and(|program| {
             program.factors() == [i.a, i.b]
@@ -34,19 +34,20 @@ pub(super) fn wraps(model: &Model, i: &Instruction) -> bool {
 
 /// The product of two matrices of integers of up to 8 bits, row by row, modulo 2^32.
 pub(super) fn product(a: &Matrix, b: &Matrix) -> Vec<i32> {
-    let numbers = |own: &Matrix| {
-        let known: Vec<f32> = (0..=own.format.code_mask()).map(|code| own.format.to_f64(code) as f32).collect();
-        own.codes.as_bytes().iter().map(|code| known[usize::from(*code)]).collect::<Vec<f32>>()
+    let numbers = |matrix: &Matrix| {
+        let known: Vec<f32> = (0..=matrix.format.code_mask()).map(|code| matrix.format.to_f64(code) as f32).collect();
+        matrix.codes.as_bytes().iter().map(|code| known[usize::from(*code)]).collect::<Vec<f32>>()
     };
-    let largest =
-        |own: &Matrix| 1usize << (own.format.bits - u32::from(own.format.to_f64(own.format.code_mask()) < 0.0));
+    let largest = |matrix: &Matrix| {
+        1usize << (matrix.format.bits - u32::from(matrix.format.to_f64(matrix.format.code_mask()) < 0.0))
+    };
     let block = (LARGEST_SUM / (largest(a) * largest(b))).max(1);
     summed(&numbers(a), &numbers(b), (a.rows, a.columns, b.columns), block)
 }
 
 /// The product of two matrices of bytes with these rows of A, terms and columns of B, modulo 2^32.
 pub(super) fn bytes_product(a: &[i8], b: &[i8], shape: (usize, usize, usize)) -> Vec<i32> {
-    let numbers = |own: &[i8]| own.iter().map(|x| f32::from(*x)).collect::<Vec<f32>>();
+    let numbers = |bytes: &[i8]| bytes.iter().map(|x| f32::from(*x)).collect::<Vec<f32>>();
     summed(&numbers(a), &numbers(b), shape, LARGEST_SUM / (128 * 128))
 }
 
@@ -68,11 +69,11 @@ fn summed(a: &[f32], b: &[f32], (rows, k, columns): (usize, usize, usize), block
             let lines: [&[f32]; ROWS] = std::array::from_fn(line);
             for from in (0..k).step_by(block) {
                 let to = k.min(from + block);
-                let mut own = [[0f32; LANES]; ROWS];
-                add(&lines.map(|line| &line[from..to]), &panel[from..to], &mut own);
-                for (sums, own) in sums.iter_mut().zip(&own) {
+                let mut block_sums = [[0f32; LANES]; ROWS];
+                add(&lines.map(|line| &line[from..to]), &panel[from..to], &mut block_sums);
+                for (sums, block_sums) in sums.iter_mut().zip(&block_sums) {
                     // Integers up to 2^24 in magnitude.
-                    sums.iter_mut().zip(own).for_each(|(sum, own)| *sum = sum.wrapping_add(*own as i32));
+                    sums.iter_mut().zip(block_sums).for_each(|(sum, addend)| *sum = sum.wrapping_add(*addend as i32));
                 }
             }
         }

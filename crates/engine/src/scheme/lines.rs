@@ -34,16 +34,16 @@ impl LineSplitter {
     /// Returns false for numbers that f32 does not have, infinities and NaN, which it cannot split.
     pub(super) fn split(&self, values: &[f64], parts: &mut [&mut [u8]]) -> bool {
         let mut rest: Vec<f32> = values.iter().map(|value| *value as f32).collect();
-        if rest.iter().zip(values).any(|(own, value)| f64::from(*own) != *value) {
+        if rest.iter().zip(values).any(|(single, value)| f64::from(*single) != *value) {
             return false;
         }
-        let (mut own, mut scaled) = (vec![0.0; values.len()], vec![0.0; values.len()]);
+        let (mut numbers, mut scaled) = (vec![0.0; values.len()], vec![0.0; values.len()]);
         for ((coder, scale), bytes) in self.0.iter().zip(parts) {
             multiply(&rest, *scale, &mut scaled);
-            if !coder.encode(&scaled, bytes, &mut own) {
+            if !coder.encode(&scaled, bytes, &mut numbers) {
                 return false;
             }
-            subtract(&mut rest, &own, *scale);
+            subtract(&mut rest, &numbers, *scale);
         }
         true
     }

@@ -55,8 +55,8 @@ impl Wide {
     fn over(self, divisor: u64) -> Wide {
         let (mut quotient, mut rest) = (self, 0u128);
         for limb in quotient.0.iter_mut().rev() {
-            let own = rest << 64 | u128::from(*limb);
-            (*limb, rest) = ((own / u128::from(divisor)) as u64, own % u128::from(divisor));
+            let dividend = rest << 64 | u128::from(*limb);
+            (*limb, rest) = ((dividend / u128::from(divisor)) as u64, dividend % u128::from(divisor));
         }
         quotient
     }
@@ -96,26 +96,26 @@ pub(super) struct Residues {
 }
 
 impl Residues {
-    pub(super) fn new(own: &Moduli) -> Residues {
+    pub(super) fn new(moduli: &Moduli) -> Residues {
         let powers = |modulus: &u32| {
             let mut power = 1 % modulus;
             std::array::from_fn(|_| {
-                let own = power as u16;
+                let current = power as u16;
                 power = power * 2 % modulus;
-                own
+                current
             })
         };
-        Residues { moduli: own.moduli.clone(), powers: own.moduli.iter().map(powers).collect() }
+        Residues { moduli: moduli.moduli.clone(), powers: moduli.moduli.iter().map(powers).collect() }
     }
 
     /// The codes of the remainders around zero of a finite number times 2^-exponent, truncated.
     pub(super) fn codes(&self, x: f64, exponent: i32, codes: &mut [u64]) {
-        let (negative, significand, own) = taken_apart(x);
-        let up = own - exponent;
-        let whole = if up >= 0 { significand } else { significand.checked_shr(up.unsigned_abs()).unwrap_or(0) };
-        let up = if whole == 0 { 0 } else { up.max(0) as usize };
+        let (negative, significand, x_exponent) = taken_apart(x);
+        let up = x_exponent - exponent;
+        let integer = if up >= 0 { significand } else { significand.checked_shr(up.unsigned_abs()).unwrap_or(0) };
+        let up = if integer == 0 { 0 } else { up.max(0) as usize };
         for ((code, modulus), powers) in codes.iter_mut().zip(&self.moduli).zip(&self.powers) {
-            let rest = (whole % u64::from(*modulus)) as u32 * u32::from(powers[up]) % modulus;
+            let rest = (integer % u64::from(*modulus)) as u32 * u32::from(powers[up]) % modulus;
             let rest = if negative && rest > 0 { modulus - rest } else { rest } as i32;
             let around = if rest >= (*modulus as i32 + 1) / 2 { rest - *modulus as i32 } else { rest };
             *code = u64::from(around as u8);
@@ -126,13 +126,17 @@ impl Residues {
 /// The exponents of the units of rows of A and columns of B.
 ///
 /// An element is truncated to a multiple of 2^exponent.
-pub(super) fn scaled(own: &Moduli, a: &NumberMatrix, b: &NumberMatrix) -> (Vec<i32>, Vec<i32>) {
-    let half = half(&product(&own.moduli));
-    match own.scaling {
+pub(super) fn scaled(moduli: &Moduli, a: &NumberMatrix, b: &NumberMatrix) -> (Vec<i32>, Vec<i32>) {
+    let half = half(&product(&moduli.moduli));
+    match moduli.scaling {
         Scaling::Fast => {
             let [rows, columns] = [(a, SliceLine::Row), (b, SliceLine::Column)].map(|(numbers, line)| {
-                let own = exponents(numbers, line);
-                own.iter().zip(norms(numbers, line, &own)).map(|(own, norm)| own - spare(half, norm)).collect()
+                let exponents = exponents(numbers, line);
+                exponents
+                    .iter()
+                    .zip(norms(numbers, line, &exponents))
+                    .map(|(exponent, norm)| exponent - spare(half, norm))
+                    .collect()
             });
             (rows, columns)
         }
@@ -148,8 +152,9 @@ pub(super) fn scaled(own: &Moduli, a: &NumberMatrix, b: &NumberMatrix) -> (Vec<i
                 }
             }
             let units = |exponents: &[i32], largest: &[i32]| {
-                let unit =
-                    |(own, largest): (&i32, &i32)| own - ESTIMATE_BITS - spare(half, f64::from((*largest).max(1)));
+                let unit = |(exponent, largest): (&i32, &i32)| {
+                    exponent - ESTIMATE_BITS - spare(half, f64::from((*largest).max(1)))
+                };
                 exponents.iter().zip(largest).map(unit).collect()
             };
             (units(&x, &of_rows), units(&y, &of_columns))
@@ -178,9 +183,9 @@ fn spare(half: f64, square: f64) -> i32 {
 /// Elements are divided by 2^exponent.
 fn norms(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec<f64> {
     let add = |sum: &mut (usize, f64, i32), value: f64| {
-        let own = times_power(value, -sum.2);
+        let ratio = times_power(value, -sum.2);
         sum.0 += 1;
-        sum.1 += own * own;
+        sum.1 += ratio * ratio;
     };
     let starts: Vec<(usize, f64, i32)> = exponents.iter().map(|exponent| (0, 0.0, *exponent)).collect();
     let bound = |(count, sum, _): (usize, f64, i32)| {
@@ -207,7 +212,7 @@ pub(super) fn with_starts<T>(
 
 /// The magnitudes of elements over 2^(exponent - bits), rounded up to integers of 7 bits, row by row.
 fn rounded_up(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec<i8> {
-    let own = |(at, value): (usize, &f64)| {
+    let ceiling = |(at, value): (usize, &f64)| {
         let place = if line == SliceLine::Row { at / numbers.columns } else { at % numbers.columns };
         match value.is_finite() {
             true => times_power(value.abs(), ESTIMATE_BITS - exponents[place]).ceil() as i8,
@@ -215,7 +220,7 @@ fn rounded_up(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec
         }
     };
     let rounded = |(at, value): (usize, &f64)| {
-        let up = own((at, value));
+        let up = ceiling((at, value));
         // A number that underflowed counts too.
         if up == 0 && *value != 0.0 { 1 } else { up }
     };
@@ -236,7 +241,8 @@ impl Reconstruction {
         let share = |modulus: &u32| {
             let share = product.over(u64::from(*modulus));
             let rest = share.modulo(u64::from(*modulus)) as u32;
-            let inverse = (0..*modulus).find(|own| own * rest % modulus == 1 % modulus).expect("no common divisor");
+            let inverse =
+                (0..*modulus).find(|candidate| candidate * rest % modulus == 1 % modulus).expect("no common divisor");
             (*modulus, share, inverse)
         };
         Reconstruction { product, half: product.over(2), shares: moduli.iter().map(share).collect() }
@@ -275,13 +281,13 @@ mod tests {
                 word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(12345);
                 // Up to 100 bits, and within the range of the moduli.
                 let bits = (all.product.bits() - 2).min(100);
-                let own = (i128::from(word as i64) << 40 | i128::from(word >> 20)) >> (104 - bits.min(104));
-                let rest = |modulus: &u32| (own.rem_euclid(i128::from(*modulus)) as i32) - 512 * (word as i32 & 1);
+                let expected = (i128::from(word as i64) << 40 | i128::from(word >> 20)) >> (104 - bits.min(104));
+                let rest = |modulus: &u32| (expected.rem_euclid(i128::from(*modulus)) as i32) - 512 * (word as i32 & 1);
                 let sums = moduli.iter().map(|modulus| rest(modulus) + 512 * (word as i32 & 1));
                 let Real::Finite(found) = all.number(sums, 0) else { panic!("finite") };
                 assert!(!found.sticky);
                 let value = (found.significand as i128) << found.exponent;
-                assert_eq!(if found.negative { -value } else { value }, own, "{count}: {own}");
+                assert_eq!(if found.negative { -value } else { value }, expected, "{count}: {expected}");
             }
         }
     }

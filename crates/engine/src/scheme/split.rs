@@ -45,8 +45,8 @@ impl Scheme {
     /// An interruption.
     pub(super) fn split(&self, a: &NumberMatrix, b: &NumberMatrix) -> Result<(SplitMatrix, SplitMatrix)> {
         match (&self.a, &self.b) {
-            (OperandSplit::Moduli(own), OperandSplit::Moduli(_)) => {
-                let (rows, columns) = moduli::scaled(own, a, b);
+            (OperandSplit::Moduli(moduli), OperandSplit::Moduli(_)) => {
+                let (rows, columns) = moduli::scaled(moduli, a, b);
                 let x = self.a.with_exponents(a, SliceLine::Row, rows)?;
                 Ok((x, self.a.with_exponents(b, SliceLine::Column, columns)?))
             }
@@ -82,8 +82,8 @@ impl OperandSplit {
         let mut bytes: Vec<Vec<u8>> = formats.iter().map(|format| vec![0; rows * columns * format.bytes()]).collect();
         let mut lines: Vec<Vec<&mut [u8]>> = (0..*rows).map(|_| Vec::with_capacity(formats.len())).collect();
         for (bytes, format) in bytes.iter_mut().zip(&formats) {
-            let own = bytes.chunks_mut((columns * format.bytes()).max(1));
-            lines.iter_mut().zip(own).for_each(|(line, own)| line.push(own));
+            let chunks = bytes.chunks_mut((columns * format.bytes()).max(1));
+            lines.iter_mut().zip(chunks).for_each(|(line, chunk)| line.push(chunk));
         }
         work::map(values.chunks((*columns).max(1)).zip(lines).enumerate(), |(at, (values, mut parts))| {
             let exponents = if line == SliceLine::Row { &exponents[at..=at] } else { &exponents };
@@ -121,7 +121,7 @@ impl ElementSplitter<'_> {
                 ElementSplitter::Slices(slices, (0..slices.count).map(codes).collect())
             }
             OperandSplit::Digits(digits) => ElementSplitter::Digits(digits),
-            OperandSplit::Moduli(own) => ElementSplitter::Residues(Residues::new(own)),
+            OperandSplit::Moduli(moduli) => ElementSplitter::Residues(Residues::new(moduli)),
         }
     }
 
@@ -166,8 +166,8 @@ fn parted(parts: &[SplitPart], x: f64, codes: &mut [u64]) {
     let mut rest = x;
     for (SplitPart { format, rounding, shift, .. }, code) in parts.iter().zip(codes) {
         let scale = 2f64.powi(*shift);
-        let own = format.encode_f64(rest * scale, *rounding, Overflow::Standard);
-        *code = own.unwrap_or_else(|| format.largest(rest < 0.0));
+        let encoded = format.encode_f64(rest * scale, *rounding, Overflow::Standard);
+        *code = encoded.unwrap_or_else(|| format.largest(rest < 0.0));
         rest -= format.to_f64(*code) / scale;
     }
 }
@@ -182,10 +182,10 @@ pub fn taken_apart(x: f64) -> (bool, u64, i32) {
 
 /// Puts the integers of the balanced slices of a number below 2^exponent, the last one first.
 fn balanced(slices: &Slices, x: f64, exponent: i32, mut put: impl FnMut(usize, i64)) {
-    let (negative, significand, own) = taken_apart(x);
+    let (negative, significand, x_exponent) = taken_apart(x);
     let (bits, base) = (slices.bits as i32, 1i128 << slices.bits);
     // The truncated number is `rest` times 2^bits to the power of `zeros`, in units of the last slice.
-    let up = own - exponent + slices.kept_bits() as i32;
+    let up = x_exponent - exponent + slices.kept_bits() as i32;
     let (magnitude, zeros) = match up {
         0.. => (i128::from(significand) << (up % bits), (up / bits) as usize),
         _ => (i128::from(significand.checked_shr(up.unsigned_abs()).unwrap_or(0)), 0),
@@ -204,10 +204,10 @@ fn balanced(slices: &Slices, x: f64, exponent: i32, mut put: impl FnMut(usize, i
 
 /// Puts the integers of the slices of a number below 2^exponent, from an integer of all their bits.
 fn sliced(slices: &Slices, x: f64, exponent: i32, mut put: impl FnMut(usize, i64)) {
-    let (negative, significand, own) = taken_apart(x);
+    let (negative, significand, x_exponent) = taken_apart(x);
     let last = exponent - slices.kept_bits() as i32 - TIE_BITS as i32;
     // The magnitude in units of the last tie bit; what lies below it makes that bit one.
-    let up = own - last;
+    let up = x_exponent - last;
     let magnitude = match up {
         0.. => i128::from(significand) << up,
         _ if up > -64 => {
@@ -219,10 +219,10 @@ fn sliced(slices: &Slices, x: f64, exponent: i32, mut put: impl FnMut(usize, i64
     let bits = |slice: usize| slices.bits * (slices.count - 1 - slice) as u32;
     if slices.rest.is_some() {
         let signed = if negative { -magnitude } else { magnitude };
-        let whole = if slices.rounding == Rounding::Rd { signed >> TIE_BITS } else { signed / (1 << TIE_BITS) };
+        let integer = if slices.rounding == Rounding::Rd { signed >> TIE_BITS } else { signed / (1 << TIE_BITS) };
         for slice in 0..slices.count {
-            let own = whole >> bits(slice);
-            put(slice, if slice == 0 { own } else { own & ((1 << slices.bits) - 1) } as i64);
+            let shifted = integer >> bits(slice);
+            put(slice, if slice == 0 { shifted } else { shifted & ((1 << slices.bits) - 1) } as i64);
         }
         return;
     }
@@ -256,13 +256,13 @@ pub(super) fn each_line<T: Clone>(
     match line {
         SliceLine::Row => rows
             .map(|row| {
-                let mut own = start.clone();
-                row.iter().for_each(|value| add(&mut own, *value));
-                own
+                let mut total = start.clone();
+                row.iter().for_each(|value| add(&mut total, *value));
+                total
             })
             .collect(),
         SliceLine::Column => rows.fold(vec![start; numbers.columns], |mut all, row| {
-            all.iter_mut().zip(row).for_each(|(own, value)| add(own, *value));
+            all.iter_mut().zip(row).for_each(|(total, value)| add(total, *value));
             all
         }),
     }
@@ -358,8 +358,8 @@ mod tests {
                     let parts = scheme.a.split(&numbers, line).unwrap();
                     let (mut codes, splitter) = (vec![0; scheme.a.count()], ElementSplitter::new(&scheme.a));
                     for (at, value) in numbers.values.iter().enumerate() {
-                        let own = if line == SliceLine::Row { at / columns } else { at % columns };
-                        splitter.codes(*value, parts.exponents[own], &mut codes);
+                        let place = if line == SliceLine::Row { at / columns } else { at % columns };
+                        splitter.codes(*value, parts.exponents[place], &mut codes);
                         let found: Vec<u64> = parts.matrices.iter().map(|matrix| matrix.codes.get(at)).collect();
                         assert_eq!(found, codes, "{}: {value:e}", scheme.name);
                     }

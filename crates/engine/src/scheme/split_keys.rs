@@ -119,15 +119,15 @@ fn parts_of(keys: Vec<PartKeys>, places: &mut Vec<usize>) -> Checked<Vec<SplitPa
     }
     for PartKeys { name, format, rounding, shift } in keys {
         let wrong = |what: String| (Some(name.span().start), what);
-        let own = name.get_ref();
-        if own.is_empty() || !own.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            return Err(wrong(format!("'{own}' is no name of a part: it has letters, digits and _")));
+        let part_name = name.get_ref();
+        if part_name.is_empty() || !part_name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err(wrong(format!("'{part_name}' is no name of a part: it has letters, digits and _")));
         }
-        if parts.iter().any(|part| part.name == *own) {
-            return Err(wrong(format!("the part {own} is described twice")));
+        if parts.iter().any(|part| part.name == *part_name) {
+            return Err(wrong(format!("the part {part_name} is described twice")));
         }
-        let found = format::find(&format).map_err(|error| wrong(error.to_string()))?;
-        if found.float().is_none_or(|float| float.precision() > 24) || found.bits > 32 {
+        let part_format = format::find(&format).map_err(|error| wrong(error.to_string()))?;
+        if part_format.float().is_none_or(|float| float.precision() > 24) || part_format.bits > 32 {
             return Err(wrong(format!("format = \"{format}\": parts are in floating-point formats up to f32")));
         }
         if shift.abs() > LARGEST_SHIFT {
@@ -135,7 +135,7 @@ fn parts_of(keys: Vec<PartKeys>, places: &mut Vec<usize>) -> Checked<Vec<SplitPa
         }
         let rounding = rounding_of(&rounding, &Rounding::DETERMINISTIC).map_err(|(_, what)| wrong(what))?;
         places.push(name.span().start);
-        parts.push(SplitPart { name: own.clone(), format: found, rounding, shift });
+        parts.push(SplitPart { name: part_name.clone(), format: part_format, rounding, shift });
     }
     Ok(parts)
 }
@@ -148,19 +148,19 @@ fn slices_of(keys: SliceKeys) -> Checked<Slices> {
         (false, true) => &[Rounding::Rz],
         (false, false) => &[Rounding::Rz, Rounding::Rne],
     };
-    if balanced && headroom.is_none() || headroom.is_some_and(|own| !(1..=52).contains(&own)) {
+    if balanced && headroom.is_none() || headroom.is_some_and(|headroom| !(1..=52).contains(&headroom)) {
         return Err(somewhere("slices: balanced digits take a headroom, of 1 to 52 fraction bits"));
     }
     let (most, most_bits) = if balanced { (MOST_BALANCED, MOST_BALANCED_BITS) } else { (MOST_PARTS, MOST_SLICED_BITS) };
-    if dynamic.as_ref().is_some_and(|own| own.block == 0 || own.most >= bits * most as u32) {
+    if dynamic.as_ref().is_some_and(|dynamic| dynamic.block == 0 || dynamic.most >= bits * most as u32) {
         return Err(somewhere(format!(
             "slices: dynamic needs a block above 0, and fewer bits than {most} slices have"
         )));
     }
     let dynamic = dynamic.map(|DynamicKeys { block, most }| DynamicSlices { block, most });
     let rounding = rounding_of(&rounding, known)?;
-    let found = |format: &str| format::find(format).map_err(|error| somewhere(error.to_string()));
-    let (format, rest) = (found(&format)?, rest.as_deref().map(found).transpose()?);
+    let find = |format: &str| format::find(format).map_err(|error| somewhere(error.to_string()));
+    let (format, rest) = (find(&format)?, rest.as_deref().map(find).transpose()?);
     if !(1..=most).contains(&count) || !(2..=MOST_BITS).contains(&bits) {
         return Err(somewhere(format!("slices: count is 1 to {most}, and bits 2 to {MOST_BITS}")));
     }
@@ -169,14 +169,16 @@ fn slices_of(keys: SliceKeys) -> Checked<Slices> {
         return Err(somewhere(format!("slices: {count} of {bits} bits; together they have up to {most_bits}")));
     }
     for slice in 0..count.min(2) {
-        let ((least, most), own) = (slices.range(slice), slices.rest.filter(|_| slice > 0).unwrap_or(format));
-        if !has_integers(own, least, most) {
+        let ((least, most), slice_format) = (slices.range(slice), slices.rest.filter(|_| slice > 0).unwrap_or(format));
+        if !has_integers(slice_format, least, most) {
             let what = match rest {
                 None => format!(
-                    "slices of {bits} bits by {} are integers up to {most}, and {own} does not have all of them and their negatives",
+                    "slices of {bits} bits by {} are integers up to {most}, and {slice_format} does not have all of them and their negatives",
                     rounding.name()
                 ),
-                Some(_) => format!("slice {} has integers from {least} to {most}, and {own} lacks some", slice + 1),
+                Some(_) => {
+                    format!("slice {} has integers from {least} to {most}, and {slice_format} lacks some", slice + 1)
+                }
             };
             return Err(somewhere(what));
         }
@@ -198,13 +200,13 @@ fn moduli_of(keys: ModuliKeys) -> Checked<Moduli> {
     if !format.is_integer() {
         return wrong(format!("format = \"{format}\": remainders are in a format of integers"));
     }
-    for (at, own) in values.iter().enumerate() {
-        let least = -i64::from(own / 2);
-        if *own < 2 || *own > 256 || !has_integers(format, least, least + i64::from(*own) - 1) {
-            return wrong(format!("{own}: moduli are 2 to 256, and {format} has their remainders around zero"));
+    for (at, modulus) in values.iter().enumerate() {
+        let least = -i64::from(modulus / 2);
+        if *modulus < 2 || *modulus > 256 || !has_integers(format, least, least + i64::from(*modulus) - 1) {
+            return wrong(format!("{modulus}: moduli are 2 to 256, and {format} has their remainders around zero"));
         }
-        if let Some(other) = values[..at].iter().find(|other| divisor(**other, *own) > 1) {
-            return wrong(format!("{other} and {own} have the common divisor {}", divisor(*other, *own)));
+        if let Some(other) = values[..at].iter().find(|other| divisor(**other, *modulus) > 1) {
+            return wrong(format!("{other} and {modulus} have the common divisor {}", divisor(*other, *modulus)));
         }
     }
     values.truncate(count);

@@ -82,7 +82,7 @@ impl ArrayCounts {
 impl TensorChoice {
     /// True unless patterns are there and leave the name out.
     pub fn wants(&self, name: &str) -> bool {
-        let matches = |patterns: &[String]| patterns.iter().any(|own| pattern::matches(own, name));
+        let matches = |patterns: &[String]| patterns.iter().any(|pattern| pattern::matches(pattern, name));
         (self.include.is_empty() || matches(&self.include)) && !matches(&self.exclude)
     }
 
@@ -268,7 +268,7 @@ mod tests {
             ("x.weight_scale", &[4, 1]),
         ];
         let (_folder, file) = file(&all);
-        let names = |chosen: &[&StreamedArray]| chosen.iter().map(|own| own.name.clone()).collect::<Vec<_>>();
+        let names = |chosen: &[&StreamedArray]| chosen.iter().map(|array| array.name.clone()).collect::<Vec<_>>();
         let usual = TensorChoice::default().of(&file, true).unwrap();
         assert_eq!(names(&usual.chosen), ["model.layers.0.mlp.up_proj.weight"]);
         assert_eq!(

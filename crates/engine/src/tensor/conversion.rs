@@ -208,8 +208,8 @@ fn encoded(
             let random = random.map(|random| &random[range.clone()]);
             converter.encode(source, range, random, bytes)
         };
-        for own in parallel::map(parts, of_part) {
-            all.add(own?, 0);
+        for missing in parallel::map(parts, of_part) {
+            all.add(missing?, 0);
         }
     }
     all.refused(source.len(), format)?;

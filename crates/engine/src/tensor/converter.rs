@@ -139,7 +139,7 @@ impl ScalarConverter {
                 let code = |index: usize| table[codes.get(index) as usize & (table.len() - 1)];
                 Ok(self.each(range, bytes, |index, _| code(index)))
             }
-            _ => Ok(self.each(range, bytes, |index, at| self.code(&source.value(index), random.map(|own| own[at])))),
+            _ => Ok(self.each(range, bytes, |index, at| self.code(&source.value(index), random.map(|bits| bits[at])))),
         }
     }
 

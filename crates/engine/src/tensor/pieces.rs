@@ -94,7 +94,7 @@ impl Pieces {
     /// The pieces of `count` values in rows of `columns` and matrices of `height` rows.
     pub fn new<const N: usize>(count: usize, (columns, height): (usize, usize), blocks: [(usize, usize); N]) -> Pieces {
         let common = |of: fn(&(usize, usize)) -> usize| blocks.iter().map(of).fold(1, common_multiple);
-        let (block_rows, block_columns) = (common(|own| own.0), common(|own| own.1));
+        let (block_rows, block_columns) = (common(|block| block.0), common(|block| block.1));
         let rows = count / columns.max(1);
         let cut = PART.next_multiple_of(block_columns);
         let (part, high, wide) = match columns > cut && block_rows == 1 {

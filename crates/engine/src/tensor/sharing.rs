@@ -128,11 +128,12 @@ fn extents(extent: usize, parts: usize) -> Vec<usize> {
     if parts == 0 || parts > extent {
         return Vec::new();
     }
-    let power = (0..usize::BITS - 1).map(|exponent| 1usize << exponent).find(|own| extent.div_ceil(*own) == parts);
+    let power =
+        (0..usize::BITS - 1).map(|exponent| 1usize << exponent).find(|length| extent.div_ceil(*length) == parts);
     let equal = Some(extent / parts).filter(|_| extent.is_multiple_of(parts));
-    let mut found: Vec<usize> = power.into_iter().chain(equal).collect();
-    found.dedup();
-    found
+    let mut lengths: Vec<usize> = power.into_iter().chain(equal).collect();
+    lengths.dedup();
+    lengths
 }
 
 #[cfg(test)]

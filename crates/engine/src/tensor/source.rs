@@ -115,8 +115,8 @@ impl<'a> NamedArrays<'a> {
         }
         let scales = part("_scale")?;
         let is_scale = match scales.kind {
-            Content::Format(own) if format.scale.bytes() == 1 => own.bytes() == 1,
-            Content::Format(own) => own == format.scale,
+            Content::Format(stored) if format.scale.bytes() == 1 => stored.bytes() == 1,
+            Content::Format(stored) => stored == format.scale,
             Content::Unsigned(bytes) => bytes == format.scale.bytes(),
             Content::Other(_) => false,
         };
@@ -140,16 +140,16 @@ impl<'a> NamedArrays<'a> {
         }
         let tensor_scale = match format.tensor_scale {
             None => None,
-            Some(own) => {
+            Some(scale_format) => {
                 let scale = part("_tensor_scale")?;
-                scale.kind.format(&scale.name, Some(own))?;
+                scale.kind.format(&scale.name, Some(scale_format))?;
                 if scale.len() != 1 {
                     return Err(wrong(format!("its tensor scale is {} numbers, not one", scale.len())));
                 }
-                let mut bytes = vec![0; own.bytes()];
+                let mut bytes = vec![0; scale_format.bytes()];
                 self.file.read(scale, 0, &mut bytes)?;
-                let codes = Codes::from_bytes(own, bytes).expect("one code");
-                check_codes(&format!("array '{}'", scale.name), own, &codes, 0)?;
+                let codes = Codes::from_bytes(scale_format, bytes).expect("one code");
+                check_codes(&format!("array '{}'", scale.name), scale_format, &codes, 0)?;
                 Some(codes.get(0))
             }
         };

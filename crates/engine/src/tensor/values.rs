@@ -73,7 +73,7 @@ impl ValueReader {
                 _ => By::Each,
             },
             TensorKind::Blocks(format, tensor_scale) => {
-                let common = tensor_scale.zip(format.tensor_scale).map(|(code, own)| own.value(code));
+                let common = tensor_scale.zip(format.tensor_scale).map(|(code, scale_format)| scale_format.value(code));
                 let scale = |code: u64| match (format.scale.value(code), &common) {
                     (scale, Some(common)) => product(&scale, common).to_f64(),
                     (scale, None) => scale.to_f64(),
@@ -173,8 +173,8 @@ impl ValueReader {
                     let column = index % row;
                     let end = (index - column + row.min((column / length + 1) * length)).min(range.end);
                     let scale = scales.of(blocks.scales[blocks.block_of(index)]);
-                    let own = &elements[index - range.start..end - range.start];
-                    values.extend(own.iter().map(|element| f64::from(*element) * scale));
+                    let run = &elements[index - range.start..end - range.start];
+                    values.extend(run.iter().map(|element| f64::from(*element) * scale));
                     index = end;
                 }
             }

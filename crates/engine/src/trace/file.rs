@@ -81,8 +81,8 @@ impl Trace {
         let mut arrays = tensors(&self.part());
         arrays.sort_by_key(|(_, format, _)| std::cmp::Reverse(format.bytes()));
         let codes = |name: &str| {
-            let mut found = self.inputs.arrays().chain([("d", &self.d)]);
-            found.find(|(own, _)| *own == name).expect("a trace has the arrays of its instruction").1.as_bytes()
+            let mut stored = self.inputs.arrays().chain([("d", &self.d)]);
+            stored.find(|(array, _)| *array == name).expect("a trace has the arrays of its instruction").1.as_bytes()
         };
         let mut offset = 0;
         for (name, format, [rows, columns]) in &arrays {
@@ -155,9 +155,9 @@ impl TraceFile {
     /// Opens the file with the operands of the recording at `path`, if another file has them.
     fn shared_inputs(&self, path: &Path) -> std::result::Result<Option<TraceFile>, String> {
         let Some(name) = self.header.metadata.get(INPUTS) else { return Ok(None) };
-        if let Some(own) = self.header.tensors.keys().find(|own| *own != "d") {
+        if let Some(tensor) = self.header.tensors.keys().find(|tensor| *tensor != "d") {
             return Err(format!(
-                "tensor '{own}': the recording has operands, but its metadata '{INPUTS}' also names '{name}'"
+                "tensor '{tensor}': the recording has operands, but its metadata '{INPUTS}' also names '{name}'"
             ));
         }
         let inputs = inputs_path(path, name)

@@ -64,13 +64,13 @@ pub fn largest_found(claim: &Claim, schedule: &Schedule, k: usize, seed: u64) ->
             })
         })
         .collect();
-    let found = work::map(&attempts, |attempt| {
+    let errors = work::map(&attempts, |attempt| {
         let top = (a.emax() + b.emax()).min(limit).min(HIGHEST);
         let Some(factors) = attempt.factors([i.a, i.b], [a, b], top, k, seed) else { return Ok(0.0) };
         let d = Product::of(&mut ModelDevice::of(claim.model.clone()), schedule, &factors)?.d;
         Ok::<f64, crate::Error>(relative_error(&factors, d.value(0, 0)))
     })?;
-    let most = found.into_iter().filter(|own| own.is_finite()).fold(0.0, f64::max);
+    let most = errors.into_iter().filter(|error| error.is_finite()).fold(0.0, f64::max);
     Ok((most > 0.0).then_some(most))
 }
 

@@ -45,7 +45,7 @@ pub fn observe(
     instruction: &Instruction,
     cases: u64,
     seed: u64,
-    found: &mut ObservedErrors,
+    observed: &mut ObservedErrors,
     progress: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let i = instruction;
@@ -68,7 +68,7 @@ pub fn observe(
             let count = (tiles - from).min(chunk_tiles) as usize;
             let drawn = Sequence::Random { seed }.tiles(i, from, count);
             let d = evaluator.execute_here(&drawn);
-            let mut own = ObservedErrors::default();
+            let mut errors = ObservedErrors::default();
             for tile in 0..count {
                 let lines = bounds.lines(&drawn, tile);
                 for (row, column) in (0..i.m).flat_map(|row| (0..i.n).map(move |column| (row, column))) {
@@ -78,14 +78,14 @@ pub fn observe(
                         Some([a, b]) => bounds.of_line(&a[row], &b[column], drawn.c.get(place)),
                         None => bounds.enclosed(&case()),
                     };
-                    own.note(enclosed, i, d.get(place), &mut dot, case);
+                    errors.note(enclosed, i, d.get(place), &mut dot, case);
                 }
             }
-            own
+            errors
         });
-        parts.into_iter().for_each(|own| found.add(own));
+        parts.into_iter().for_each(|part| observed.add(part));
         first += chunks * chunk_tiles;
-        progress(found.cases + found.unbounded);
+        progress(observed.cases + observed.unbounded);
     }
     Ok(())
 }
@@ -93,7 +93,7 @@ pub fn observe(
 impl ObservedErrors {
     fn note(&mut self, enclosed: Option<Enclosed>, i: &Instruction, code: u64, dot: &mut Dot, case: impl Fn() -> Case) {
         let d = i.d.decode(code);
-        let Some(enclosed) = enclosed.filter(|own| own.error.worst().is_finite()) else {
+        let Some(enclosed) = enclosed.filter(|enclosed| enclosed.error.worst().is_finite()) else {
             self.unbounded += 1;
             return;
         };
@@ -107,7 +107,7 @@ impl ObservedErrors {
             // The interval is as wide as the errors of f64.
             let case = case();
             let pairs = (0..case.a.len()).map(|k| (case.a[k], case.b[case.logical(i, k)]));
-            least = dot.sum(pairs, case.c).deviation(i.d, code).map_or(f64::INFINITY, |own| own.absolute);
+            least = dot.sum(pairs, case.c).deviation(i.d, code).map_or(f64::INFINITY, |deviation| deviation.absolute);
         }
         if !d.is_finite() || least > bound {
             self.violations += 1;

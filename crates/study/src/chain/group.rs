@@ -85,10 +85,10 @@ impl Group {
         let mut operands = Operands::new(shape.draw, &drawn, (shape.m * shape.k, shape.k));
         let (mut lows, mut references, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (device, (instruction, init)) in curves {
-            let own = (*device, instruction.clone());
-            let low = position(&lows, &own).unwrap_or_else(|| {
+            let key = (*device, instruction.clone());
+            let low = position(&lows, &key).unwrap_or_else(|| {
                 let entry = OperandEntry::new(instruction, false, scaling);
-                lows.push((own, Low::new(instruction, chains, operands.of(entry), entry)));
+                lows.push((key, Low::new(instruction, chains, operands.of(entry), entry)));
                 lows.len() - 1
             });
             let start = start(instruction, *init, scaling);

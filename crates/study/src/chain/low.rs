@@ -16,7 +16,7 @@ pub(super) struct Low {
     instruction: Instruction,
     entry: EntryFormat,
     /// Entry of A as a whole, if it has scales.
-    scaled: Option<OperandEntry>,
+    scaled_entry: Option<OperandEntry>,
     /// The codes of the scales of its blocks, `[chain][m][blocks]`.
     scales: Vec<u64>,
     /// Factors of the results of each chain, for the scales of A; empty without scales.
@@ -46,7 +46,7 @@ impl Low {
         Low {
             instruction: instruction.clone(),
             entry: EntryFormat::new(instruction.a),
-            scaled: entry.is_scaled().then_some(entry),
+            scaled_entry: entry.is_scaled().then_some(entry),
             scales: a.scales.clone(),
             factors: a.factors.clone(),
             blocks,
@@ -131,10 +131,10 @@ impl Low {
         let Instruction { m, n, k, .. } = self.instruction;
         let (format, entry, blocks) = (self.instruction.d, &self.entry, self.blocks);
         let chains = self.a.chunks_mut(m * k).zip(self.values.chunks_mut(m * k)).zip(&mut self.overflow);
-        let (scaled, own) = (self.scaled, &self.factors);
+        let (scaled_entry, a_factors) = (self.scaled_entry, &self.factors);
         let factor = |factors: &[f64], chain: usize| factors.get(chain).copied().unwrap_or(1.0);
         parallel::each(chains.enumerate(), |(chain, ((a, values), overflow))| {
-            let factor = factor(own, chain) * factor(factors, chain);
+            let factor = factor(a_factors, chain) * factor(factors, chain);
             overflow.happened |= overflow.entered;
             for index in 0..m * k {
                 let (row, column) = (index / k, index % k);
@@ -142,21 +142,21 @@ impl Low {
                 let code = d.get((tile * m + row) * n + column % n);
                 values[index] = format.to_f64(code) * factor;
                 overflow.happened |= !values[index].is_finite();
-                if scaled.is_none() {
+                if scaled_entry.is_none() {
                     let (next, saturated) = entry.code(format, code);
                     a[index] = next;
                     overflow.entered |= saturated;
                 }
             }
         });
-        let Some(entry) = scaled else { return };
+        let Some(entry) = scaled_entry else { return };
         let entered = parallel::map(self.values.chunks(m * k), |matrix| entry.enter(matrix, k));
         self.scales.clear();
         self.factors.clear();
-        for (own, a) in entered.into_iter().zip(self.a.chunks_mut(m * k)) {
-            a.copy_from_slice(&own.codes);
-            self.scales.extend(own.scales);
-            self.factors.push(own.factor);
+        for (matrix, a) in entered.into_iter().zip(self.a.chunks_mut(m * k)) {
+            a.copy_from_slice(&matrix.codes);
+            self.scales.extend(matrix.scales);
+            self.factors.push(matrix.factor);
         }
     }
 

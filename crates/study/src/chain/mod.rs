@@ -180,13 +180,13 @@ pub fn run_on(
     curves: &mut Vec<ChainCurve>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    let mut own: Vec<ChainCurve> =
+    let mut new_curves: Vec<ChainCurve> =
         plan.curves.iter().map(|(i, init)| ChainCurve::new(i, *init, plan.length, plan.scaling)).collect();
-    let outcome = advance(devices, on, plan, &mut own, progress);
+    let outcome = advance(devices, on, plan, &mut new_curves, progress);
     if outcome.is_err() {
-        own.iter_mut().for_each(ChainCurve::cut);
+        new_curves.iter_mut().for_each(ChainCurve::cut);
     }
-    curves.append(&mut own);
+    curves.append(&mut new_curves);
     outcome
 }
 
@@ -199,13 +199,13 @@ fn advance(
 ) -> Result<()> {
     let links = plan.length as u64 * plan.chains;
     let (mut done, total) = (0, links * plan.curves.len() as u64);
-    let (begun, mut begun_curves) = (Instant::now(), 0);
+    let (started, mut begun_curves) = (Instant::now(), 0);
     for (shape, members) in shapes(&plan.curves) {
         begun_curves += members.len() as u32;
         let share = plan.within.map(|time| time * begun_curves / plan.curves.len() as u32);
         let mut pace = Pace::new(FIRST, shape.batch(plan.length) as u64);
         let mut first = 0;
-        while first < plan.chains && (first == 0 || share.is_none_or(|share| begun.elapsed() < share)) {
+        while first < plan.chains && (first == 0 || share.is_none_or(|share| started.elapsed() < share)) {
             let chains = (plan.chains - first).min(pace.size());
             let mine: Vec<(usize, &(Instruction, Init))> =
                 members.iter().map(|&curve| (on[curve], &plan.curves[curve])).collect();

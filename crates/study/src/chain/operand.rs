@@ -33,11 +33,11 @@ impl ChainOperand {
         }
         let entered: Vec<Entered> = parallel::map(drawn.chunks(each), |matrix| entry.enter(matrix, columns));
         let mut all = ChainOperand { codes: Vec::new(), values: Vec::new(), scales: Vec::new(), factors: Vec::new() };
-        for own in entered {
-            all.codes.extend(own.codes);
-            all.values.extend(own.values);
-            all.scales.extend(own.scales);
-            all.factors.push(own.factor);
+        for matrix in entered {
+            all.codes.extend(matrix.codes);
+            all.values.extend(matrix.values);
+            all.scales.extend(matrix.scales);
+            all.factors.push(matrix.factor);
         }
         all
     }

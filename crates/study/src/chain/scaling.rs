@@ -33,8 +33,8 @@ impl MatrixScaling {
             MatrixScaling::Absmax => ratio,
             MatrixScaling::PowerOfTwo => {
                 // The exponent, without a logarithm, which machines may round in their own ways.
-                let whole = (ratio.to_bits() >> 52) as i32 - 1023;
-                let exponent = whole + i32::from(ratio > 2f64.powi(whole));
+                let floor = (ratio.to_bits() >> 52) as i32 - 1023;
+                let exponent = floor + i32::from(ratio > 2f64.powi(floor));
                 2f64.powi(exponent.min(f32::MAX_EXP - 1))
             }
         };
@@ -71,11 +71,11 @@ pub(super) struct Entered {
 /// The block format of an operand that has scales; `None` where the program has none like it.
 pub fn block_format(instruction: &Instruction, format: &Format) -> Option<&'static BlockFormat> {
     let scale = instruction.scale?;
-    let same = |own: &&BlockFormat| {
-        own.element.format == format
-            && own.scale == scale.format
-            && own.length == scale.block
-            && own.element.exponent == 0
+    let same = |candidate: &&BlockFormat| {
+        candidate.element.format == format
+            && candidate.scale == scale.format
+            && candidate.length == scale.block
+            && candidate.element.exponent == 0
     };
     formats().iter().find(same)
 }
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn a_scaled_matrix_uses_the_whole_format_and_keeps_its_values() {
         for rule in [MatrixScaling::Absmax, MatrixScaling::PowerOfTwo] {
-            let own = entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, rule);
-            let entered = own.enter(&[1e6, -250.0, 0.0, 3e5], 4);
+            let entry = entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, rule);
+            let entered = entry.enter(&[1e6, -250.0, 0.0, 3e5], 4);
             assert!(entered.codes[0] >= 0x70 && entered.values[0] / 1e6 > 0.9, "{entered:?}");
             assert!(
                 entered
@@ -223,10 +223,10 @@ mod tests {
 
     #[test]
     fn blocks_of_b_run_down_its_columns() {
-        let own = entry("mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32", true, MatrixScaling::None);
+        let entry = entry("mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32", true, MatrixScaling::None);
         // 32 x 2: the second column is 2^20 times as large.
         let matrix: Vec<f64> = (0..64).map(|at| if at % 2 == 0 { 1.5 } else { 1.5 * 1048576.0 }).collect();
-        let entered = own.enter(&matrix, 2);
+        let entered = entry.enter(&matrix, 2);
         assert_eq!(entered.values, matrix);
         assert_eq!(entered.scales.len(), 2);
         assert_eq!(entered.scales[1] - entered.scales[0], 20);
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn nvfp4_has_a_scale_for_the_matrix_too() {
         let instruction =
-            isa::all().iter().find(|i| block_format(i, i.a).is_some_and(|own| own.name == "nvfp4")).unwrap();
+            isa::all().iter().find(|i| block_format(i, i.a).is_some_and(|format| format.name == "nvfp4")).unwrap();
         let matrix: Vec<f64> = (0..instruction.k * 2).map(|at| 1e5 * (at as f64 - 7.0)).collect();
         let entered = OperandEntry::new(instruction, false, MatrixScaling::None).enter(&matrix, instruction.k);
         assert!(

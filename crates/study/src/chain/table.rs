@@ -174,9 +174,9 @@ pub fn results<'a>(
     devices: &[impl Display],
 ) -> (Option<String>, [Table; 2]) {
     let (mut ends, mut all) = (Vec::new(), Vec::new());
-    for (device, own, executions) in curves {
-        ends.extend(curve_rows(device, own, executions));
-        all.extend(points(device, own));
+    for (device, device_curves, executions) in curves {
+        ends.extend(curve_rows(device, device_curves, executions));
+        all.extend(points(device, device_curves));
     }
     let answer = answer(&ends, devices);
     let ends = Table::of("Relative error of chains by instruction, up to the last length without overflow", ends);

@@ -67,7 +67,8 @@ pub fn power(
     let CheckRequest { claim, factors, d, .. } = request;
     let schedule = &claim.schedules[0];
     let chosen = factors.chosen(rows, columns, schedule.scales.as_ref());
-    let narrowed = Claim { schedules: claim.schedules.iter().map(|own| own.narrowed()).collect(), ..(*claim).clone() };
+    let narrowed =
+        Claim { schedules: claim.schedules.iter().map(|schedule| schedule.narrowed()).collect(), ..(*claim).clone() };
     let bounds = ProductBounds::new(&narrowed, &chosen)?;
     let running = match &narrowed.schedules[..] {
         [schedule] if claim.is_exact => Some(ElementBounds::new(&claim.model, schedule, &chosen)?),
@@ -75,38 +76,46 @@ pub fn power(
     };
     let exact = Yardsticks::new(&narrowed.schedules[0], &chosen);
     let step = schedule.instruction.k;
-    let tried = bounds.each(&|_| (), Vec::new, |own: &mut Vec<Faulty>, row, column, element| {
+    let tried = bounds.each(&|_| (), Vec::new, |batch: &mut Vec<Faulty>, row, column, element| {
         if element.value.is_finite() {
             let value = exact.exact(row, column).to_f64();
             let values = Fault::ALL.map(|fault| faulty(fault, &chosen, step, (row, column), value, d.format)).to_vec();
-            let running = running.as_ref().and_then(|own| own.of(row, column)).map(|bound| bound.worst());
-            own.push(Faulty { exact: value, bound: element.bound, running, values });
+            let running = running.as_ref().and_then(|bounds| bounds.of(row, column)).map(|bound| bound.worst());
+            batch.push(Faulty { exact: value, bound: element.bound, running, values });
         }
     });
     interrupt::check()?;
     let tried: Vec<Faulty> = tried.into_iter().flatten().collect();
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     for (at, fault) in Fault::ALL.into_iter().enumerate() {
-        let own: Vec<(f64, &Faulty)> = tried.iter().filter_map(|tried| Some((tried.values[at]?, tried))).collect();
-        if own.is_empty() {
+        let faulty_values: Vec<(f64, &Faulty)> =
+            tried.iter().filter_map(|tried| Some((tried.values[at]?, tried))).collect();
+        if faulty_values.is_empty() {
             continue;
         }
         let mut note = |test: &str, refused: usize| {
-            found.push(FaultFound { fault, test: test.into(), elements: own.len(), refused });
+            results.push(FaultFound { fault, test: test.into(), elements: faulty_values.len(), refused });
         };
         // A NaN is outside every bound.
         let outside = |value: f64, exact: f64, bound: f64| (value - exact).abs() > bound || value.is_nan();
-        note("bound", own.iter().filter(|(value, own)| outside(*value, own.exact, own.bound)).count());
+        note(
+            "bound",
+            faulty_values.iter().filter(|(value, element)| outside(*value, element.exact, element.bound)).count(),
+        );
         if running.is_some() {
-            let refused =
-                |(value, own): &&(f64, &Faulty)| own.running.is_some_and(|bound| outside(*value, own.exact, bound));
-            note("running bound", own.iter().filter(refused).count());
+            let refused = |(value, element): &&(f64, &Faulty)| {
+                element.running.is_some_and(|bound| outside(*value, element.exact, bound))
+            };
+            note("running bound", faulty_values.iter().filter(refused).count());
         }
         for tolerance in tolerances {
-            note(&tolerance.name, own.iter().filter(|(value, own)| !tolerance.passes(*value, own.exact)).count());
+            note(
+                &tolerance.name,
+                faulty_values.iter().filter(|(value, element)| !tolerance.passes(*value, element.exact)).count(),
+            );
         }
     }
-    Ok(found)
+    Ok(results)
 }
 
 /// The value that a faulty kernel gives in D's format; `None` where the fault cannot be had.
@@ -114,13 +123,14 @@ fn faulty(fault: Fault, factors: &Factors, step: usize, place: (usize, usize), e
     let (row, column) = place;
     let k = factors.k();
     let term = |row: usize, at: usize, block: usize| {
-        let scale = |own: &Option<crate::product::Matrix>, row: usize, column: usize| {
-            own.as_ref()
-                .map_or(1.0, |own| if own.rows > row && own.columns > column { own.value(row, column) } else { 1.0 })
+        let scale = |scales: &Option<crate::product::Matrix>, row: usize, column: usize| {
+            scales.as_ref().map_or(1.0, |scales| {
+                if scales.rows > row && scales.columns > column { scales.value(row, column) } else { 1.0 }
+            })
         };
-        let own_block = factors.scale_a.as_ref().map_or(0, |scales| at * scales.columns / k.max(1));
-        let scaled = scale(&factors.scale_a, row, own_block ^ block) * scale(&factors.scale_b, own_block, column);
-        factors.a.value(row, at) * factors.b.value(at, column) * scaled
+        let scale_block = factors.scale_a.as_ref().map_or(0, |scales| at * scales.columns / k.max(1));
+        let scales = scale(&factors.scale_a, row, scale_block ^ block) * scale(&factors.scale_b, scale_block, column);
+        factors.a.value(row, at) * factors.b.value(at, column) * scales
     };
     let sum = |range: std::ops::Range<usize>| range.map(|at| term(row, at, 0)).sum::<f64>();
     let value = match fault {

@@ -152,32 +152,32 @@ pub fn check(claim: &Claim, ProductShape { m, n, k }: ProductShape, found: &Prod
 
 /// The elements outside, the worst first; `None` without one.
 pub fn outside(found: &ProductCheck) -> Option<Table> {
-    let row = |own: &Outside, of: &'static str| OutsideRow {
-        row: own.row,
-        column: own.column,
-        d: own.d,
-        exact: own.exact,
-        error: own.error,
-        bound: own.bound,
+    let row = |element: &Outside, of: &'static str| OutsideRow {
+        row: element.row,
+        column: element.column,
+        d: element.d,
+        exact: element.exact,
+        error: element.error,
+        bound: element.bound,
         of,
     };
     let rows: Vec<OutsideRow> = found
         .outside
         .iter()
-        .map(|own| row(own, "every order"))
-        .chain(found.sample.outside.iter().take(1).map(|own| row(own, "this order")))
+        .map(|element| row(element, "every order"))
+        .chain(found.sample.outside.iter().take(1).map(|element| row(element, "this order")))
         .collect();
     (!rows.is_empty()).then(|| Table::of("Elements outside their bounds", rows))
 }
 
 /// Tolerances to paste into tests.
 pub fn tolerances<'a>(all: impl IntoIterator<Item = &'a Tolerance>) -> Table {
-    let row = |own: &Tolerance| {
-        let numbers = format!("rtol={:e}, atol={:e}", own.rtol, own.atol);
+    let row = |tolerance: &Tolerance| {
+        let numbers = format!("rtol={:e}, atol={:e}", tolerance.rtol, tolerance.atol);
         ToleranceRow {
-            tolerance: own.name.clone(),
-            atol: own.atol,
-            rtol: own.rtol,
+            tolerance: tolerance.name.clone(),
+            atol: tolerance.atol,
+            rtol: tolerance.rtol,
             torch: format!("torch.testing.assert_close(d.double(), exact, {numbers})"),
             numpy: format!("numpy.testing.assert_allclose(d, exact, {numbers})"),
         }
@@ -187,13 +187,13 @@ pub fn tolerances<'a>(all: impl IntoIterator<Item = &'a Tolerance>) -> Table {
 
 /// Faults and the tests that find them.
 pub fn faults(found: &[FaultFound]) -> Table {
-    let row = |own: &FaultFound| FaultRow {
-        fault: own.fault.name(),
-        meaning: meaning(own.fault),
-        test: own.test.clone(),
-        elements: own.elements,
-        refused: own.refused,
-        found: own.is_found(),
+    let row = |result: &FaultFound| FaultRow {
+        fault: result.fault.name(),
+        meaning: meaning(result.fault),
+        test: result.test.clone(),
+        elements: result.elements,
+        refused: result.refused,
+        found: result.is_found(),
     };
     Table::of("Faulty kernels against the tests", found.iter().map(row))
 }
@@ -205,7 +205,9 @@ fn meaning(fault: Fault) -> &'static str {
 /// The answer about bounds of a product that the model computed.
 pub fn bound_answer(claim: &Claim, found: &ProductCheck) -> String {
     let tolerance = match &found.tolerance {
-        Some(own) => format!(" A test passes every such product with atol={:e}, rtol={:e}.", own.atol, own.rtol),
+        Some(tolerance) => {
+            format!(" A test passes every such product with atol={:e}, rtol={:e}.", tolerance.atol, tolerance.rtol)
+        }
         None => " Some sums overflow, or parts of them may: no tolerance covers them.".into(),
     };
     format!(

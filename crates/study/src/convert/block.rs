@@ -75,8 +75,8 @@ fn scales(blocks: &Blocks) -> Vec<ScaleRow> {
             scale_decimal: datum.decimal(),
             scale_scaled: datum.scaled(),
             scale_value: datum.to_f64(),
-            tensor_scale_code: tensor_scale.map(|(code, own)| own.hex(code)),
-            tensor_scale_value: tensor_scale.map(|(code, own)| own.to_f64(code)),
+            tensor_scale_code: tensor_scale.map(|(code, scale_format)| scale_format.hex(code)),
+            tensor_scale_value: tensor_scale.map(|(code, scale_format)| scale_format.to_f64(code)),
         }
     };
     blocks.scales.iter().enumerate().map(row).collect()

@@ -116,7 +116,7 @@ impl FileConversion {
         }
         let names = &self.names;
         let wanted = |name: &str| {
-            if names.is_empty() { self.choice.wants(name) } else { names.iter().any(|own| own == name) }
+            if names.is_empty() { self.choice.wants(name) } else { names.iter().any(|listed| listed == name) }
         };
         let decoded = Checkpoint::of(file, input, None, None)?.decoded(&wanted)?;
         Ok((decoded.file, decoded.notes))
@@ -312,10 +312,10 @@ impl FileConversion {
         if !self.names.is_empty() {
             return Ok((self.names.clone(), ArrayCounts::default()));
         }
-        let own = matches!(from, FileContent::Scalar(None)) && !arrays.metadata().contains_key("tcnum.format");
+        let as_stored = matches!(from, FileContent::Scalar(None)) && !arrays.metadata().contains_key("tcnum.format");
         let asked = !self.choice.include.is_empty() || !self.choice.exclude.is_empty();
         let floating = |name: &&str| arrays.get(name).is_some_and(|array| array.kind.is_floating());
-        let by_kind = own && tensors.iter().any(floating);
+        let by_kind = as_stored && tensors.iter().any(floating);
         if !asked && !by_kind {
             return Ok((tensors.into_iter().map(String::from).collect(), ArrayCounts::default()));
         }
@@ -323,7 +323,7 @@ impl FileConversion {
             ConversionTarget::Scalar { format, .. } => format.bits <= 8,
             ConversionTarget::Blocks(_) => true,
         };
-        let ChosenTensors { chosen, counts } = self.choice.of(arrays.file(), own && narrow)?;
+        let ChosenTensors { chosen, counts } = self.choice.of(arrays.file(), as_stored && narrow)?;
         let mut names: Vec<String> = chosen.into_iter().map(|array| array.name.clone()).collect();
         names.retain(|name| tensors.contains(&name.as_str()));
         names.sort();
@@ -355,7 +355,7 @@ impl FileConversion {
                     entries.push(("scale", format.scale.name.into()));
                     entries.push(("element", format.element.format.name.into()));
                     entries.push(("exponent", format.element.exponent.to_string()));
-                    entries.extend(format.tensor_scale.map(|own| ("tensor_scale", own.name.into())));
+                    entries.extend(format.tensor_scale.map(|scale_format| ("tensor_scale", scale_format.name.into())));
                 }
                 entries.push(("axis", "-1".into()));
             }

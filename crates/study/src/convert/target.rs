@@ -64,10 +64,10 @@ impl<'a> TargetTensor<'a> {
                 add(codes, with_last(width), kind, 1);
                 let kind = if names.bytes { Content::Unsigned(1) } else { Content::Format(stored_scale(format.scale)) };
                 add(scale, scale_shape(&source.shape, format), kind, format.scale.bytes());
-                if let Some(own) = format.tensor_scale {
+                if let Some(scale_format) = format.tensor_scale {
                     // compressed-tensors, whose scale divides, has one number in an array; the others have it alone.
                     let shape = if names.divides { vec![1] } else { vec![] };
-                    add(tensor_scale, shape, Content::Format(own), own.bytes());
+                    add(tensor_scale, shape, Content::Format(scale_format), scale_format.bytes());
                 }
                 if names.layout.is_none() {
                     let extents: Vec<String> = source.shape.iter().map(usize::to_string).collect();
@@ -111,7 +111,7 @@ impl<'a> TargetTensor<'a> {
                     let result = Tensor::Scalar(format, Codes::from_bytes(format, bytes).expect("whole codes"));
                     Ok((differences(&comparison, parts, tensor, &result, memory), missing))
                 };
-                let deviations = sum(&pieces, one, |piece, own| missing.add(own, piece.start(source.row())), done)?;
+                let deviations = sum(&pieces, one, |piece, part| missing.add(part, piece.start(source.row())), done)?;
                 missing.refused(source.element_count(), format)?;
                 Ok(deviations)
             }
@@ -156,10 +156,10 @@ impl<'a> TargetTensor<'a> {
             Ok((differences(&comparison, parts, tensor, &Tensor::Blocks(blocks), memory), ()))
         };
         let deviations = sum(&pieces, one, |_, ()| {}, done)?;
-        if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
+        if let (Some(code), Some(scale_format)) = (scale, format.tensor_scale) {
             let reciprocal = 1.0 / f32::from_bits(code as u32);
             let code = if self.names.divides { reciprocal.to_bits().into() } else { code };
-            writer.write(self.first + 2, 0, &code.to_le_bytes()[..own.bytes()])?;
+            writer.write(self.first + 2, 0, &code.to_le_bytes()[..scale_format.bytes()])?;
         }
         Ok(deviations)
     }
@@ -220,9 +220,9 @@ fn sum<R: Send>(
     done: &mut dyn FnMut(u64),
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
-    let one = |piece, memory: &mut Vec<u8>| work(&piece, memory).map(|own| (piece, own));
-    work::each(pieces.iter(), pieces.together, one, |(piece, (own, rest))| {
-        own.iter().for_each(|part| all.add(part));
+    let one = |piece, memory: &mut Vec<u8>| work(&piece, memory).map(|result| (piece, result));
+    work::each(pieces.iter(), pieces.together, one, |(piece, (deviations, rest))| {
+        deviations.iter().for_each(|part| all.add(part));
         take(&piece, rest);
         done(piece.len() as u64);
     })?;
@@ -285,8 +285,8 @@ fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) 
     };
     let mut sums = vec![0.0; codes.len()];
     let pieces = source.pieces([source.block()]);
-    work::each(pieces.iter(), pieces.together, of_piece, |own: Vec<f64>| {
-        sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+    work::each(pieces.iter(), pieces.together, of_piece, |losses: Vec<f64>| {
+        sums.iter_mut().zip(losses).for_each(|(sum, loss)| *sum += loss);
     })?;
     let best = (0..codes.len()).min_by(|x, y| sums[*x].total_cmp(&sums[*y]));
     Ok(codes[best.unwrap_or(0)])
@@ -330,9 +330,9 @@ impl Largest {
         };
         let mut all = Largest::default();
         let pieces = source.pieces([source.block()]);
-        work::each(pieces.iter(), pieces.together, of_piece, |own| {
-            all.others |= own.others;
-            all.finite = match (all.finite, own.finite) {
+        work::each(pieces.iter(), pieces.together, of_piece, |largest| {
+            all.others |= largest.others;
+            all.finite = match (all.finite, largest.finite) {
                 (Some(x), Some(y)) => Some(larger(x, y)),
                 (x, y) => x.or(y),
             };

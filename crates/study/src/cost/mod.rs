@@ -153,9 +153,9 @@ pub fn best(points: &[RatePoint]) -> Option<RatePoint> {
 
 /// The fewest independent runs of this many warps with a converged rate.
 pub fn converged(points: &[RatePoint], warps: u32) -> Option<RatePoint> {
-    let own = || points.iter().filter(|point| point.warps == warps);
-    let most = own().map(|point| point.rate).fold(0.0, f64::max);
-    own().find(|point| point.rate >= most * NEAR).copied()
+    let of_warps = || points.iter().filter(|point| point.warps == warps);
+    let most = of_warps().map(|point| point.rate).fold(0.0, f64::max);
+    of_warps().find(|point| point.rate >= most * NEAR).copied()
 }
 
 /// The error for a device that has no cost.
@@ -350,14 +350,16 @@ fn machine(ways: &[TimedLoop]) -> Option<Vec<PerRun>> {
 fn counted(ways: &[TimedLoop]) -> Vec<u32> {
     let all = |way: &TimedLoop| {
         let timed = |machine: &Vec<MachineCount>| {
-            machine.iter().filter(|own| own.role == Role::Timed).map(|own| own.count).sum::<u32>()
+            machine.iter().filter(|entry| entry.role == Role::Timed).map(|entry| entry.count).sum::<u32>()
         };
         way.machine.as_ref().map(timed)
     };
     let one = ways.iter().find(|way| way.independent == 1);
     let each = one.and_then(|way| Some((all(way)?, way.runs)));
     let like = |way: &&TimedLoop| match (each, all(way)) {
-        (Some((count, runs)), Some(own)) => count > 0 && count.is_multiple_of(runs) && own * runs == count * way.runs,
+        (Some((count, runs)), Some(total)) => {
+            count > 0 && count.is_multiple_of(runs) && total * runs == count * way.runs
+        }
         _ => true,
     };
     ways.iter().filter(like).map(|way| way.independent).collect()
@@ -369,7 +371,8 @@ fn counted(ways: &[TimedLoop]) -> Vec<u32> {
 fn unintended(ways: &[TimedLoop], kind: ExecutionKind) -> Vec<u32> {
     let wrong = |way: &&TimedLoop| {
         way.machine.as_ref().is_some_and(|machine| {
-            let all = |role| machine.iter().filter(move |own| own.role == role).map(|own| own.count).sum::<u32>();
+            let all =
+                |role| machine.iter().filter(move |entry| entry.role == role).map(|entry| entry.count).sum::<u32>();
             let (count, native) = (all(Role::Timed), kind == ExecutionKind::Native);
             let none = count == 0 && (native || all(Role::Call) == 0);
             none || !count.is_multiple_of(way.runs) || (native && count != way.runs)

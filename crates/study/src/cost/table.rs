@@ -175,7 +175,7 @@ pub fn tables(costs: &Costs, generation: &Generation, points: bool) -> Vec<Table
     };
     let done = &costs.instructions;
     let mut tables = vec![Table::of("Costs", done.iter().map(|cost| row(cost, done, target)))];
-    let sustained = done.iter().flat_map(|cost| cost.sustained.iter().map(|whole| sustained(cost, whole)));
+    let sustained = done.iter().flat_map(|cost| cost.sustained.iter().map(|rate| sustained(cost, rate)));
     tables.extend(Table::of("Values of the operands", sustained).filled());
     if points {
         let of = |cost: &InstructionCost| cost.points.iter().map(|point| point_row(cost, point)).collect::<Vec<_>>();
@@ -253,7 +253,7 @@ fn row(cost: &InstructionCost, all: &[InstructionCost], target: &str) -> CostRow
 
 /// Machine instructions a run that are not timed.
 fn others(machine: &[PerRun]) -> f64 {
-    machine.iter().filter(|own| matches!(own.role, Role::Other | Role::Call)).map(|own| own.count).sum()
+    machine.iter().filter(|entry| matches!(entry.role, Role::Other | Role::Call)).map(|entry| entry.count).sum()
 }
 
 fn conversion(cost: &ScalarCost) -> ScalarCostRow {
@@ -286,15 +286,15 @@ fn load(cost: &LoadCost) -> LoadCostRow {
     }
 }
 
-fn sustained(cost: &InstructionCost, whole: &WholeRate) -> SustainedRow {
+fn sustained(cost: &InstructionCost, rate: &WholeRate) -> SustainedRow {
     SustainedRow {
         instruction: cost.instruction.name.clone(),
-        values: whole.values.name(),
-        tera: whole.tera,
-        clock: whole.clock,
-        power: whole.state.power,
-        power_limit: whole.state.power_limit,
-        throttled: whole.state.throttled.clone(),
+        values: rate.values.name(),
+        tera: rate.tera,
+        clock: rate.clock,
+        power: rate.state.power,
+        power_limit: rate.state.power_limit,
+        throttled: rate.state.throttled.clone(),
     }
 }
 
@@ -310,9 +310,9 @@ fn load_point(cost: &LoadCost, point: &RatePoint) -> LoadPointRow {
 
 /// The timed machine instructions of one run, or its calls of a routine.
 fn timed(machine: &[PerRun]) -> impl Iterator<Item = &PerRun> {
-    let direct = machine.iter().any(|own| own.role == Role::Timed);
+    let direct = machine.iter().any(|entry| entry.role == Role::Timed);
     let wanted = if direct { Role::Timed } else { Role::Call };
-    machine.iter().filter(move |own| own.role == wanted)
+    machine.iter().filter(move |entry| entry.role == wanted)
 }
 
 /// The timed machine instructions of a cost; none where the machine code is unknown.
@@ -320,8 +320,8 @@ fn matrix(cost: &InstructionCost) -> impl Iterator<Item = &PerRun> {
     timed(cost.machine.as_deref().unwrap_or_default())
 }
 
-fn named(own: &PerRun) -> String {
-    if own.count == 1.0 { own.opcode.clone() } else { format!("{}x {}", own.count, own.opcode) }
+fn named(entry: &PerRun) -> String {
+    if entry.count == 1.0 { entry.opcode.clone() } else { format!("{}x {}", entry.count, entry.opcode) }
 }
 
 /// The rate of an emulated instruction by its matrix instructions; `None` if one was not measured.
@@ -332,13 +332,14 @@ fn predicted(cost: &InstructionCost, all: &[InstructionCost]) -> Option<f64> {
     // Clocks of the multiprocessor for one run of a warp.
     let clocks = |opcode: &str| {
         all.iter().find_map(|other| {
-            let alone = matrix(other).all(|own| own.opcode == opcode && own.count == 1.0) && matrix(other).count() == 1;
+            let alone =
+                matrix(other).all(|entry| entry.opcode == opcode && entry.count == 1.0) && matrix(other).count() == 1;
             let native = other.execution.kind == ExecutionKind::Native && alone;
             let best = best(&other.points).filter(|_| native)?;
             Some(multiply_adds(other) / best.rate)
         })
     };
-    let sum: Option<f64> = matrix(cost).map(|own| clocks(&own.opcode).map(|clocks| clocks * own.count)).sum();
+    let sum: Option<f64> = matrix(cost).map(|entry| clocks(&entry.opcode).map(|clocks| clocks * entry.count)).sum();
     sum.map(|clocks| multiply_adds(cost) / clocks)
 }
 

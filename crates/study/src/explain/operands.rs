@@ -69,10 +69,10 @@ impl OperandTexts<'_> {
                 case.positions.len()
             )));
         }
-        for (number, own) in given.chunks(chunk.kept).enumerate() {
-            if !chunk.allows(own.iter().copied()) {
+        for (number, positions) in given.chunks(chunk.kept).enumerate() {
+            if !chunk.allows(positions.iter().copied()) {
                 let rule = chunk.rule();
-                return Err(Error::request(format!("‹positions›: chunk {number} has {own:?}; each has {rule}")));
+                return Err(Error::request(format!("‹positions›: chunk {number} has {positions:?}; each has {rule}")));
             }
         }
         case.positions[..given.len()].copy_from_slice(given);
@@ -91,8 +91,8 @@ impl OperandTexts<'_> {
         for (format, text) in given.concat() {
             let is_code = text.to_ascii_lowercase().strip_prefix("0x").is_some_and(|digits| !digits.contains('p'));
             if !is_code && reading(format).convert(&text.parse()?).direction.is_some_and(Ordering::is_ne) {
-                let taken = format.decode(code(format, &text)?).decimal();
-                notes.push(format!("{text} is not a number of {format}; {taken} is used."));
+                let used = format.decode(code(format, &text)?).decimal();
+                notes.push(format!("{text} is not a number of {format}; {used} is used."));
             }
         }
         Ok(notes)

@@ -95,16 +95,17 @@ pub(super) fn measure(bench: &mut TermBench, steps: &FeatureSteps, table: &mut F
         };
         let triple = triple.map(|at| products[at]);
         cuts.products = cut(bench, triple)?;
-        if let Some(own) = &cuts.products {
-            finding = Ok((own.words(), own.shown.clone()));
+        if let Some(alignment) = &cuts.products {
+            finding = Ok((alignment.words(), alignment.shown.clone()));
         }
-        if let (true, Some(own)) = (far, &cuts.products)
+        if let (true, Some(alignment)) = (far, &cuts.products)
             && let Some(beside) = cut(bench, [products[0], products[2], products[1]])?
-            && beside.words() != own.words()
-            && !(beside.limited || own.limited)
+            && beside.words() != alignment.words()
+            && !(beside.limited || alignment.limited)
         {
             cuts.lanes = true;
-            finding = Ok((format!("{}; between neighbours {}", own.words(), beside.words()), own.shown.clone()));
+            finding =
+                Ok((format!("{}; between neighbours {}", alignment.words(), beside.words()), alignment.shown.clone()));
         }
     }
     table.put("alignment", finding);
@@ -144,10 +145,10 @@ fn of_c(
         [x, y, ..] => [x, y],
         _ => [step.products()[0], step.products()[1]],
     };
-    let own = cut(bench, [pair[0], pair[1], Leaf::C])?;
-    let finding = own.as_ref().map(|own| (own.words(), own.shown.clone()));
+    let alignment = cut(bench, [pair[0], pair[1], Leaf::C])?;
+    let finding = alignment.as_ref().map(|alignment| (alignment.words(), alignment.shown.clone()));
     table.put("alignment of c", finding.ok_or(UNSUITED.into()));
-    Ok(own)
+    Ok(alignment)
 }
 
 /// Measures how much of z survives when x and y cancel.
@@ -160,8 +161,8 @@ fn cut(bench: &mut TermBench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCu
     if answers.is_empty() {
         return Ok(None);
     }
-    let whole = answers.iter().zip(1..).take_while(|(answer, bit)| answer.is(Finite::exact(false, 1, e - bit)));
-    let bits = whole.count() as i32;
+    let kept = answers.iter().zip(1..).take_while(|(answer, bit)| answer.is(Finite::exact(false, 1, e - bit)));
+    let bits = kept.count() as i32;
     let limited = bits as usize == answers.len();
     let shown = answers.get((bits - 1).max(0) as usize).map(FeatureWitness::from);
     let (mut rounding, mut drop) = (String::new(), None);
@@ -179,7 +180,8 @@ fn cut(bench: &mut TermBench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCu
         rounding = direction::name(&seen);
         // A single quarter may lie below the bits that count.
         if rounding == direction::IRREGULAR {
-            let counted = seen.iter().filter(|own| own.quarters != 1 || own.units != 0).copied().collect::<Vec<_>>();
+            let counted =
+                seen.iter().filter(|result| result.quarters != 1 || result.units != 0).copied().collect::<Vec<_>>();
             rounding = direction::name(&counted);
         }
         let away = match &rounding[..] {
@@ -199,10 +201,10 @@ fn cut(bench: &mut TermBench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCu
 }
 
 /// The result for `quarters` quarters of 2^unit.
-pub(super) fn rounded(found: &Finite, negative: bool, quarters: u128, unit: i32) -> Option<RoundedQuarters> {
-    let (units, exact) = found.round_to_quantum(unit, crate::format::Rounding::Rz);
+pub(super) fn rounded(result: &Finite, negative: bool, quarters: u128, unit: i32) -> Option<RoundedQuarters> {
+    let (units, exact) = result.round_to_quantum(unit, crate::format::Rounding::Rz);
     // No rounding gives another sign, or a value between multiples of the unit.
-    let regular = exact && (units == 0 || found.negative == negative);
+    let regular = exact && (units == 0 || result.negative == negative);
     Some(RoundedQuarters { negative, quarters, units: if regular { units } else { u128::MAX } })
 }
 
@@ -240,7 +242,7 @@ fn lowest(
         "RU" => &[true],
         _ => return Ok(Err("with this rounding any term changes the result".into())),
     };
-    let nearest = |name: &str| table.found(name).map(|found| found.starts_with("RN"));
+    let nearest = |name: &str| table.found(name).map(|rounding| rounding.starts_with("RN"));
     let to_nearest = match (nearest("sums"), nearest("result"), table.found("sums")) {
         (_, Some(result), Some("once")) => result,
         (Some(sums), Some(result), _) if sums == result => result,

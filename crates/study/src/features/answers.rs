@@ -38,9 +38,9 @@ pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison
             format!("{} differ in these numbers of {features} features: {}.", list(&labels), list(&each))
         }
         several => {
-            let count = |own: &&(&String, Vec<String>, Vec<&str>)| own.2.len();
-            let least = several.iter().map(|own| count(&own)).min().unwrap_or(0);
-            let most = several.iter().max_by_key(count).map_or((0, ""), |own| (count(&own), own.0.as_str()));
+            let count = |class: &&(&String, Vec<String>, Vec<&str>)| class.2.len();
+            let least = several.iter().map(|class| count(&class)).min().unwrap_or(0);
+            let most = several.iter().max_by_key(count).map_or((0, ""), |class| (count(&class), class.0.as_str()));
             format!(
                 "Between {least} and {} of {features} features differ among the devices with a class of instructions, most for {}; \
                  {} devices and {} classes were compared.",
@@ -51,7 +51,7 @@ pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison
             )
         }
     };
-    let differ = published.iter().filter(|own| own.agreement == Agreement::Differs).count();
+    let differ = published.iter().filter(|comparison| comparison.agreement == Agreement::Differs).count();
     Some(match published.len() {
         0 => said,
         count => format!("{said} Published features that differ: {differ}, among {}.", counted(count as u64, "value")),
@@ -60,9 +60,9 @@ pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison
 
 /// Notes on published features that differ, with the reasons, and on instructions left out.
 pub fn notes_of_generations(all: &Generations, published: &[PublishedComparison]) -> Vec<String> {
-    let differs = published.iter().filter(|own| own.agreement == Agreement::Differs).map(|own| {
-        let PublishedComparison { published, device, class, .. } = own;
-        let found = own.found.unwrap_or("-");
+    let differs = published.iter().filter(|comparison| comparison.agreement == Agreement::Differs).map(|comparison| {
+        let PublishedComparison { published, device, class, .. } = comparison;
+        let found = comparison.found.unwrap_or("-");
         let why = if published.note.is_empty() { String::new() } else { format!(" {}", published.note) };
         format!(
             "{} ({}) has {} {} for {} on {}; {} shows {found}.{why}",
@@ -96,9 +96,9 @@ pub fn answer(all: &[Features], device: &str) -> Option<String> {
         }
         [one] => {
             let named = ["order", "alignment", "result", "overflow"];
-            let found = named.iter().filter_map(|name| Some(format!("{name} {}", one.found(name)?)));
-            let found: Vec<String> = found.collect();
-            Some(format!("{} on {device}: {}.", one.instruction, found.join("; ")))
+            let findings = named.iter().filter_map(|name| Some(format!("{name} {}", one.found(name)?)));
+            let findings: Vec<String> = findings.collect();
+            Some(format!("{} on {device}: {}.", one.instruction, findings.join("; ")))
         }
         all => {
             let kinds = all

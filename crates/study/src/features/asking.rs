@@ -31,8 +31,8 @@ const TOGETHER: u64 = 256;
 /// The device lacks the instruction, fails, or is not a function of its operands; an interruption.
 pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Features> {
     let mut features = Err(Error::device("nothing was measured"));
-    measure_all(device, std::slice::from_ref(instruction), &mut |_, found| {
-        features = found;
+    measure_all(device, std::slice::from_ref(instruction), &mut |_, measured| {
+        features = measured;
         Ok(())
     })?;
     features
@@ -47,9 +47,9 @@ pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Fea
 pub fn measure_all(
     device: &mut dyn Device,
     instructions: &[Instruction],
-    found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
+    receive: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
-    measure_known(device, instructions, &mut KnownFeatures::default(), found)
+    measure_known(device, instructions, &mut KnownFeatures::default(), receive)
 }
 
 /// Measures like [`measure_all`]; programs that `known` has are not measured again.
@@ -57,7 +57,7 @@ pub(super) fn measure_known(
     device: &mut dyn Device,
     instructions: &[Instruction],
     known: &mut KnownFeatures,
-    found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
+    receive: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
     if let Some(preparation) = device.preparation() {
         preparation.announce(instructions);
@@ -67,8 +67,8 @@ pub(super) fn measure_known(
     work::ranges(instructions.len() as u64, Pace::new(1, TOGETHER), |range| {
         let some = &instructions[range.start as usize..range.end as usize];
         match &simulated {
-            Some(model) => simulated_ones(model, some, known, found),
-            None => together(device, &mut batches, some, found),
+            Some(model) => simulated_ones(model, some, known, receive),
+            None => together(device, &mut batches, some, receive),
         }
     })
 }
@@ -83,17 +83,17 @@ type MeasuredFeatures = Result<(Features, Result<()>)>;
 fn deliver(
     i: &Instruction,
     outcome: MeasuredFeatures,
-    found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
+    receive: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
     match outcome {
         Err(error @ Error::Interrupted { .. }) => Err(error),
-        Err(error) => found(i, Err(error)),
+        Err(error) => receive(i, Err(error)),
         // The position alone is no result.
         Ok((features, Err(error))) if features.cells.len() < 2 => match error {
             Error::Interrupted { .. } => Err(error),
-            error => found(i, Err(error)),
+            error => receive(i, Err(error)),
         },
-        Ok((features, ended)) => found(i, Ok(features)).and(ended),
+        Ok((features, ended)) => receive(i, Ok(features)).and(ended),
     }
 }
 
@@ -102,7 +102,7 @@ fn together(
     device: &mut dyn Device,
     batches: &mut Batches,
     some: &[Instruction],
-    found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
+    receive: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
     // A program names its generation when it is first asked for one of its instructions.
     let _ = some.first().map(|i| device.has(i));
@@ -110,7 +110,7 @@ fn together(
     let questions = parallel::map(some, |i| model.as_ref().map_or_else(Vec::new, |model| expected(model, i)));
     for (i, questions) in some.iter().zip(questions) {
         let outcome = asked(device, batches, i, &questions);
-        deliver(i, outcome.map(|(found, ended)| (found.resting_on(device), ended)), found)?;
+        deliver(i, outcome.map(|(features, ended)| (features.resting_on(device), ended)), receive)?;
     }
     Ok(())
 }
@@ -135,7 +135,7 @@ fn simulated_ones(
     model: &Model,
     some: &[Instruction],
     known: &mut KnownFeatures,
-    found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
+    receive: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
     let programs = parallel::map(some, |i| model.program(i).map(nameless));
     let mut new: Vec<(&Instruction, &Program)> = Vec::new();
@@ -163,11 +163,11 @@ fn simulated_ones(
         let outcome = program.as_ref().map_err(Clone::clone).and_then(|program| match known.of(program, i) {
             Some(features) => Ok((features, Ok(()))),
             None => {
-                let (_, outcome) = partial.iter().find(|(own, _)| *own == program).expect("it was measured");
+                let (_, outcome) = partial.iter().find(|(other, _)| *other == program).expect("it was measured");
                 outcome.clone().map(|(features, ended)| (Features { instruction: i.clone(), ..features }, ended))
             }
         });
-        deliver(i, outcome.map(|(features, ended)| (features.resting_on(&device), ended)), found)?;
+        deliver(i, outcome.map(|(features, ended)| (features.resting_on(&device), ended)), receive)?;
     }
     Ok(())
 }

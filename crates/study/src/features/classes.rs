@@ -46,8 +46,8 @@ impl ClassChoice {
         if all {
             choice.named = isa::all().to_vec();
         } else if names.is_empty() && formats.is_empty() {
-            let matching = |own: &&'static str| {
-                isa::all().iter().filter(|i| pattern::matches(own, &i.name)).cloned().collect::<Vec<_>>()
+            let matching = |pattern: &&'static str| {
+                isa::all().iter().filter(|i| pattern::matches(pattern, &i.name)).cloned().collect::<Vec<_>>()
             };
             choice.classes = USUAL.iter().flat_map(matching).collect();
         }
@@ -76,21 +76,21 @@ impl ClassChoice {
     /// # Errors
     /// The device fails when it is asked.
     pub(super) fn on(&self, device: &mut dyn Device) -> Result<Vec<Instruction>> {
-        let mut own: Vec<Instruction> = Vec::new();
+        let mut chosen: Vec<Instruction> = Vec::new();
         let mut largest: Vec<Instruction> = Vec::new();
         for (i, kept) in self.named.iter().map(|i| (i, true)).chain(self.classes.iter().map(|i| (i, false))) {
             if has(device, i)? {
-                if kept { &mut own } else { &mut largest }.push(i.clone());
+                if kept { &mut chosen } else { &mut largest }.push(i.clone());
             }
         }
         let most = |i: &Instruction| largest.iter().filter(|other| class(other) == class(i)).map(|i| i.k).max();
         let by_class = largest.iter().filter(|i| most(i) == Some(i.k)).cloned().collect::<Vec<_>>();
         for i in by_class {
-            if !own.contains(&i) {
-                own.push(i);
+            if !chosen.contains(&i) {
+                chosen.push(i);
             }
         }
-        Ok(own)
+        Ok(chosen)
     }
 }
 
@@ -105,8 +105,9 @@ fn of_format(format: &'static Format) -> Result<Vec<Instruction>> {
         None => i.qualifiers().count() == 0,
         Some(_) => i.qualifiers().count() == 2,
     };
-    let own = |i: &&Instruction| i.a == format && i.b == format && i.c == i.d && !i.is_sparse() && i.family() != "wmma";
-    let chosen: Vec<Instruction> = isa::all().iter().filter(own).filter(plain).cloned().collect();
+    let multiplies =
+        |i: &&Instruction| i.a == format && i.b == format && i.c == i.d && !i.is_sparse() && i.family() != "wmma";
+    let chosen: Vec<Instruction> = isa::all().iter().filter(multiplies).filter(plain).cloned().collect();
     match chosen.is_empty() {
         true => Err(Error::request(format!(
             "no dense instruction multiplies {format} operands; `tcnum instructions` lists all formats"
@@ -143,10 +144,11 @@ pub(super) fn shape(i: &Instruction) -> String {
     let shape = rest.split('.').next().unwrap_or(rest);
     // A scale is `ue8m0.block32`: the format with a letter for its missing sign, and the length of a block.
     let unsigned = |format: &str| format.trim_start_matches('u').to_string();
-    let of_scale = |own: &&str| {
-        i.scale.is_some_and(|scale| own.starts_with("block") || unsigned(own) == unsigned(scale.format.name))
+    let of_scale = |qualifier: &&str| {
+        i.scale
+            .is_some_and(|scale| qualifier.starts_with("block") || unsigned(qualifier) == unsigned(scale.format.name))
     };
-    std::iter::once(shape).chain(i.qualifiers().filter(|own| !of_scale(own))).collect::<Vec<_>>().join(".")
+    std::iter::once(shape).chain(i.qualifiers().filter(|qualifier| !of_scale(qualifier))).collect::<Vec<_>>().join(".")
 }
 
 #[cfg(test)]
@@ -192,8 +194,8 @@ mod tests {
 
     #[test]
     fn every_usual_pattern_is_of_an_instruction() {
-        for own in USUAL {
-            assert!(isa::all().iter().any(|i| pattern::matches(own, &i.name)), "{own}");
+        for pattern in USUAL {
+            assert!(isa::all().iter().any(|i| pattern::matches(pattern, &i.name)), "{pattern}");
         }
     }
 }

@@ -15,13 +15,14 @@ pub(super) const IRREGULAR: &str = "irregular";
 
 /// The rounding that gives all these results, or several such roundings.
 pub(super) fn name(seen: &[RoundedQuarters]) -> String {
-    let does = |own: &Rounding| {
+    let does = |rounding: &Rounding| {
         seen.iter().all(|seen| {
             let exact = Finite::exact(seen.negative, seen.quarters, -2);
-            exact.round_to_quantum(0, *own).0 == seen.units
+            exact.round_to_quantum(0, *rounding).0 == seen.units
         })
     };
-    let names: Vec<&str> = Rounding::DETERMINISTIC.iter().filter(|own| does(own)).map(Rounding::name).collect();
+    let names: Vec<&str> =
+        Rounding::DETERMINISTIC.iter().filter(|rounding| does(rounding)).map(Rounding::name).collect();
     match names.is_empty() {
         true => IRREGULAR.into(),
         false => names.join(" or "),

@@ -62,12 +62,12 @@ impl DeviceFeatures {
 
     /// The measured instructions of a class, those with the same findings together.
     pub fn entries(&self, name: &str) -> Vec<ClassEntry<'_>> {
-        let findings = |own: &Features| own.cells.iter().map(|cell| cell.found.clone()).collect::<Vec<_>>();
+        let findings = |features: &Features| features.cells.iter().map(|cell| cell.found.clone()).collect::<Vec<_>>();
         let mut entries: Vec<ClassEntry> = Vec::new();
-        for own in self.measured.iter().filter(|own| class(&own.instruction) == name) {
-            match entries.iter_mut().find(|entry| findings(entry.all[0]) == findings(own)) {
-                Some(entry) => entry.all.push(own),
-                None => entries.push(ClassEntry { all: vec![own] }),
+        for features in self.measured.iter().filter(|features| class(&features.instruction) == name) {
+            match entries.iter_mut().find(|entry| findings(entry.all[0]) == findings(features)) {
+                Some(entry) => entry.all.push(features),
+                None => entries.push(ClassEntry { all: vec![features] }),
             }
         }
         entries
@@ -77,17 +77,18 @@ impl DeviceFeatures {
 impl Generations {
     /// The devices that were asked about a class, and the features whose findings differ between them.
     pub fn differing(&self, name: &str) -> (Vec<String>, Vec<&'static str>) {
-        let asked: Vec<&DeviceFeatures> = self.devices.iter().filter(|own| !own.entries(name).is_empty()).collect();
-        let having: Vec<_> = asked.iter().map(|own| own.entries(name)).collect();
+        let asked: Vec<&DeviceFeatures> =
+            self.devices.iter().filter(|device| !device.entries(name).is_empty()).collect();
+        let having: Vec<_> = asked.iter().map(|device| device.entries(name)).collect();
         // A device whose formats cannot show a feature does not differ in it.
         let differs = |feature: &&Feature| {
-            let findings = |own: &Vec<ClassEntry>| -> BTreeSet<String> {
-                own.iter().filter_map(|entry| entry.all[0].found(feature.name)).map(String::from).collect()
+            let findings = |entries: &Vec<ClassEntry>| -> BTreeSet<String> {
+                entries.iter().filter_map(|entry| entry.all[0].found(feature.name)).map(String::from).collect()
             };
-            let shown: Vec<_> = having.iter().map(findings).filter(|own| !own.is_empty()).collect();
-            shown.iter().any(|own| *own != shown[0])
+            let shown: Vec<_> = having.iter().map(findings).filter(|of_device| !of_device.is_empty()).collect();
+            shown.iter().any(|of_device| *of_device != shown[0])
         };
-        let labels = asked.iter().map(|own| own.label()).collect();
+        let labels = asked.iter().map(|device| device.label()).collect();
         (labels, FEATURES.iter().filter(differs).map(|feature| feature.name).collect())
     }
 }
@@ -109,8 +110,8 @@ pub fn measure_generations(
     let names: Vec<String> = devices.iter().map(|device| device.identity().name.short()).collect();
     let outcome = measure_each(devices, choice, progress, all);
     // A stable sort: devices of one date, and those without one at the end, stay in the order of the request.
-    all.devices.sort_by_key(|own| own.announced.map_or((1, ""), |announced| (0, announced)));
-    all.classes = choice.names().into_iter().filter(|name| all.devices.iter().any(|own| own.has(name))).collect();
+    all.devices.sort_by_key(|device| device.announced.map_or((1, ""), |announced| (0, announced)));
+    all.classes = choice.names().into_iter().filter(|name| all.devices.iter().any(|device| device.has(name))).collect();
     outcome?;
     if all.classes.is_empty() {
         all.devices.clear();
@@ -204,36 +205,37 @@ mod tests {
         let all: Vec<&str> = shipped().collect();
         let reversed: Vec<&str> = all.iter().rev().copied().collect();
         let choice = named(&["mma.m16n8k16.f32.bf16.bf16.f32", "mfma.32x32x4.f32.bf16.bf16.f32"]);
-        let found = measured(&reversed, &choice).unwrap();
-        let labels: Vec<String> = found.devices.iter().map(DeviceFeatures::label).collect();
-        let at = |name: &str| labels.iter().position(|own| own == name).unwrap();
+        let generations = measured(&reversed, &choice).unwrap();
+        let labels: Vec<String> = generations.devices.iter().map(DeviceFeatures::label).collect();
+        let at = |name: &str| labels.iter().position(|label| label == name).unwrap();
         for pair in
             [["volta", "turing"], ["turing", "ampere"], ["ampere", "cdna1"], ["cdna1", "cdna2"], ["hopper", "ada"]]
         {
             assert!(at(pair[0]) < at(pair[1]), "{pair:?} in {labels:?}");
         }
-        let dates: Vec<_> = found.devices.iter().filter_map(|own| own.announced).collect();
+        let dates: Vec<_> = generations.devices.iter().filter_map(|device| device.announced).collect();
         assert!(dates.len() == all.len() && dates.is_sorted(), "{dates:?}");
     }
 
     #[test]
     fn a_device_without_a_class_is_kept_and_has_no_entry() {
-        let found = measured(&["volta", "ampere"], &named(&["mma.m16n8k16.f32.bf16.bf16.f32"])).unwrap();
-        let [volta, ampere] = &found.devices[..] else { panic!("{found:?}") };
-        let [name] = &found.classes[..] else { panic!("{found:?}") };
+        let generations = measured(&["volta", "ampere"], &named(&["mma.m16n8k16.f32.bf16.bf16.f32"])).unwrap();
+        let [volta, ampere] = &generations.devices[..] else { panic!("{generations:?}") };
+        let [name] = &generations.classes[..] else { panic!("{generations:?}") };
         assert_eq!(name, "mma bf16 -> f32");
         assert!(!volta.has(name) && volta.entries(name).is_empty() && ampere.entries(name).len() == 1);
-        assert_eq!(found.differing(name), (vec!["ampere".to_string()], Vec::new()));
+        assert_eq!(generations.differing(name), (vec!["ampere".to_string()], Vec::new()));
     }
 
     #[test]
     fn instructions_of_a_class_that_differ_are_entries_of_their_own() {
         let names = ["mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k8.f32.bf16.bf16.f32"];
-        let found = measured(&["ampere", "hopper"], &named(&names)).unwrap();
-        let entries = found.devices[0].entries("mma f16 -> f32");
-        let of = |at: usize| entries[at].all.iter().map(|own| own.instruction.name.as_str()).collect::<Vec<_>>();
+        let generations = measured(&["ampere", "hopper"], &named(&names)).unwrap();
+        let entries = generations.devices[0].entries("mma f16 -> f32");
+        let of =
+            |at: usize| entries[at].all.iter().map(|features| features.instruction.name.as_str()).collect::<Vec<_>>();
         assert_eq!((of(0), of(1)), (vec![names[0]], vec![names[1]]));
-        let (devices, differ) = found.differing("mma f16 -> f32");
+        let (devices, differ) = generations.differing("mma f16 -> f32");
         assert_eq!(devices, ["ampere", "hopper"]);
         assert!(
             differ.contains(&"alignment") && differ.contains(&"order") && !differ.contains(&"result"),
@@ -263,24 +265,24 @@ mod tests {
         let model = |name: &str| -> Box<dyn Device> { Box::new(ModelDevice::open(name).unwrap()) };
         let failing = Box::new(Failing(Identity::new("exec:failing", "a device")));
         let devices = vec![model("hopper"), model("ampere"), failing, model("ada")];
-        let mut found = Generations::default();
+        let mut generations = Generations::default();
         let choice = named(&["mma.m16n8k16.f32.bf16.bf16.f32"]);
-        let outcome = measure_generations(devices, &choice, &mut |_| (), &mut found);
+        let outcome = measure_generations(devices, &choice, &mut |_| (), &mut generations);
         assert_eq!(outcome.unwrap_err().to_string(), "it fails");
-        let labels: Vec<String> = found.devices.iter().map(DeviceFeatures::label).collect();
-        assert_eq!((labels, found.classes.len()), (vec!["ampere".into(), "hopper".into()], 1));
+        let labels: Vec<String> = generations.devices.iter().map(DeviceFeatures::label).collect();
+        assert_eq!((labels, generations.classes.len()), (vec!["ampere".into(), "hopper".into()], 1));
     }
 
     #[test]
     fn equal_programs_are_measured_once_and_have_the_features_of_each() {
         let names = ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k16.f32.f16.f16.f32"];
-        let found = measured(&["ampere", "ada", "hopper"], &named(&names)).unwrap();
-        for own in &found.devices {
-            assert_eq!(own.measured.len(), names.len());
-            for features in &own.measured {
-                let mut device = ModelDevice::open(&own.label()).unwrap();
+        let generations = measured(&["ampere", "ada", "hopper"], &named(&names)).unwrap();
+        for of_device in &generations.devices {
+            assert_eq!(of_device.measured.len(), names.len());
+            for features in &of_device.measured {
+                let mut device = ModelDevice::open(&of_device.label()).unwrap();
                 let alone = super::super::measure(&mut device, &features.instruction).unwrap();
-                assert_eq!(*features, alone, "{} on {}", features.instruction, own.label());
+                assert_eq!(*features, alone, "{} on {}", features.instruction, of_device.label());
             }
         }
     }

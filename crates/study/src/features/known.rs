@@ -21,7 +21,7 @@ struct MeasuredProgram {
 impl KnownFeatures {
     /// The features of an instruction whose program has no name; `None` if they were not measured.
     pub(super) fn of(&self, program: &Program, instruction: &Instruction) -> Option<Features> {
-        let (_, known) = self.all.iter().find(|(own, _)| own == program)?;
+        let (_, known) = self.all.iter().find(|(stored, _)| stored == program)?;
         let MeasuredProgram { cells, asked } = known.clone();
         Some(Features { instruction: instruction.clone(), cells, asked, uniform: None })
     }

@@ -28,10 +28,10 @@ pub fn entry_of_c(order: &Order) -> &'static str {
     let is_c = |part: &Order| *part == Order::Leaf(Leaf::C);
     let is_leaf = |part: &Order| matches!(part, Order::Leaf(_));
     let meetings = order.meetings();
-    let Some(own) = meetings.iter().find(|meeting| meeting.parts.iter().any(is_c)) else { return "nowhere" };
-    let is_last = meetings.first().is_some_and(|root| std::ptr::eq(*root, *own));
-    let others = || own.parts.iter().filter(|part| !is_c(part));
-    match (is_last, own.manner) {
+    let Some(meeting) = meetings.iter().find(|meeting| meeting.parts.iter().any(is_c)) else { return "nowhere" };
+    let is_last = meetings.first().is_some_and(|root| std::ptr::eq(*root, *meeting));
+    let others = || meeting.parts.iter().filter(|part| !is_c(part));
+    match (is_last, meeting.manner) {
         (true, Manner::Pair) if others().all(is_leaf) => "with the product",
         (true, _) if others().all(is_leaf) => "with all products",
         (true, Manner::Pair) => "last",

@@ -76,10 +76,10 @@ pub(super) fn all() -> &'static [PublishedFeature] {
 pub fn compared(all: &Generations) -> Vec<PublishedComparison<'_>> {
     let mut rows: Vec<PublishedComparison> = Vec::new();
     for published in self::all() {
-        let of_model = |own: &&DeviceFeatures| own.identity.generation.shipped_model() == Some(&published.model);
+        let of_model = |device: &&DeviceFeatures| device.identity.generation.shipped_model() == Some(&published.model);
         for device in all.devices.iter().filter(of_model) {
             let first = rows.len();
-            let about = |own: &&Features| pattern::matches(&published.instruction, &own.instruction.name);
+            let about = |features: &&Features| pattern::matches(&published.instruction, &features.instruction.name);
             for features in device.measured.iter().filter(about) {
                 let mut row = comparison(published, device, features);
                 if all.any_nan && published.feature == "NaN" {
@@ -125,8 +125,8 @@ fn agreement(published: &str, found: &str) -> (Agreement, Option<String>) {
     if less {
         return decided(true);
     }
-    if let (Some(stated), Some(own)) = (Bounded::of(published), Bounded::of(found)) {
-        return match own.includes(&stated) {
+    if let (Some(stated), Some(finding)) = (Bounded::of(published), Bounded::of(found)) {
+        return match finding.includes(&stated) {
             Inclusion::Disjoint => decided(false),
             Inclusion::Within => decided(true),
             Inclusion::Partly => open(),
@@ -172,7 +172,7 @@ impl<'a> Bounded<'a> {
 
     /// How this finding overlaps a statement.
     fn includes(&self, stated: &Bounded) -> Inclusion {
-        let unit = |own: &Bounded<'a>| own.rest.split([',', ';']).next().map(String::from);
+        let unit = |bounded: &Bounded<'a>| bounded.rest.split([',', ';']).next().map(String::from);
         let stated_unit = stated.rest.split([',', ';']).next().map(String::from);
         let apart = self.most < stated.least || stated.most < self.least || unit(self) != stated_unit;
         // Exact numbers that are equal differ in the rest, such as a rounding.
@@ -219,9 +219,9 @@ mod tests {
             ("kept", "flushed", Agreement::Differs),
             ("exact", "none", Agreement::Differs),
         ] {
-            let (own, reason) = agreement(published, found);
-            assert_eq!(own, expected, "{published} and {found}");
-            assert_eq!(reason.is_some(), own == Agreement::NotComparable, "{published} and {found}");
+            let (agreement, reason) = agreement(published, found);
+            assert_eq!(agreement, expected, "{published} and {found}");
+            assert_eq!(reason.is_some(), agreement == Agreement::NotComparable, "{published} and {found}");
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
         assert!(all.len() > 100, "{}", all.len());
         for (at, cell) in all.iter().enumerate() {
             let target = |i: &isa::Instruction| {
-                i.support.iter().any(|own| crate::arithmetic::of_target(own.architecture) == Some(&cell.model))
+                i.support.iter().any(|support| crate::arithmetic::of_target(support.architecture) == Some(&cell.model))
             };
             let matching = |i: &&isa::Instruction| pattern::matches(&cell.instruction, &i.name) && target(i);
             assert!(shipped().any(|name| name == cell.model), "{cell:?}");
@@ -256,16 +256,16 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         instructions.retain(|i| seen.insert(i.name.clone()));
         let devices = shipped().map(|name| Box::new(ModelDevice::open(name).unwrap()) as Box<dyn Device>).collect();
-        let mut found = Generations::default();
+        let mut generations = Generations::default();
         let choice = ClassChoice { named: instructions, classes: Vec::new() };
-        measure_generations(devices, &choice, &mut |_| (), &mut found).unwrap();
-        found
+        measure_generations(devices, &choice, &mut |_| (), &mut generations).unwrap();
+        generations
     }
 
     #[test]
     fn every_published_cell_is_compared_and_every_difference_is_explained() {
-        let found = of_models();
-        let rows = compared(&found);
+        let generations = of_models();
+        let rows = compared(&generations);
         for cell in all() {
             assert!(rows.iter().any(|row| row.published == cell), "not compared: {cell:?}");
         }
@@ -275,8 +275,8 @@ mod tests {
         // A value that is changed is noticed wherever a value is decided.
         for row in rows.iter().filter(|row| row.agreement == Agreement::Agrees) {
             for value in ["another", &format!("x{}", row.published.value), &format!("{}x", row.published.value)] {
-                let (own, _) = agreement(value, row.found.unwrap());
-                assert_eq!(own, Agreement::Differs, "{value} and {:?}", row.found);
+                let (agreement, _) = agreement(value, row.found.unwrap());
+                assert_eq!(agreement, Agreement::Differs, "{value} and {:?}", row.found);
             }
         }
     }

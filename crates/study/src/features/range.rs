@@ -50,10 +50,10 @@ fn became(answer: Option<TermAnswer>, value: Finite, zero: Finite) -> FeatureFin
 /// Measures a subnormal factor times a power of two, with a product that is normal in D.
 fn factor(bench: &mut TermBench, of_a: bool) -> Result<FeatureFinding> {
     let i = bench.i;
-    let (own, other): (&Format, &Format) = if of_a { (i.a, i.b) } else { (i.b, i.a) };
-    let (range, others, d) = (Exponents::of(own), Exponents::of(other), Exponents::of(i.d));
+    let (format, other): (&Format, &Format) = if of_a { (i.a, i.b) } else { (i.b, i.a) };
+    let (range, others, d) = (Exponents::of(format), Exponents::of(other), Exponents::of(i.d));
     if range.low == range.normal {
-        return Ok(Err(format!("{own} has no subnormal numbers")));
+        return Ok(Err(format!("{format} has no subnormal numbers")));
     }
     let small = range.normal - 1;
     let large = (-small).clamp(others.normal, others.high);
@@ -85,14 +85,14 @@ fn addend(bench: &mut TermBench) -> Result<FeatureFinding> {
     if small < d.low {
         return Ok(Err(format!("{} has no numbers this small", i.d)));
     }
-    let own = power(Leaf::C, false, small);
-    let beside = if small < d.normal { bench.sum(vec![own, power(FIRST, false, d.normal)])? } else { None };
+    let term = power(Leaf::C, false, small);
+    let beside = if small < d.normal { bench.sum(vec![term, power(FIRST, false, d.normal)])? } else { None };
     if beside.is_some() {
         let sum = Finite::exact(false, 1 + (1 << (d.normal - small)), small);
         return Ok(became(beside, sum, Finite::exact(false, 1, d.normal)));
     }
-    let alone = bench.sum(vec![own])?;
-    Ok(became(alone, own.value(), Finite::zero(false)))
+    let alone = bench.sum(vec![term])?;
+    Ok(became(alone, term.value(), Finite::zero(false)))
 }
 
 /// Measures a subnormal product of normal operands; without one, the result for a subnormal c counts.
@@ -103,11 +103,11 @@ fn result(bench: &mut TermBench, c: &FeatureFinding) -> Result<FeatureFinding> {
         return Ok(Err(format!("{} has no subnormal numbers", i.d)));
     }
     let subnormal = std::mem::replace(&mut bench.subnormal, Subnormal::Nowhere);
-    let own = power(FIRST, false, d.normal - 1);
-    let answer = bench.sum(vec![own])?;
+    let term = power(FIRST, false, d.normal - 1);
+    let answer = bench.sum(vec![term])?;
     bench.subnormal = subnormal;
     if answer.is_some() {
-        return Ok(became(answer, own.value(), Finite::zero(false)));
+        return Ok(became(answer, term.value(), Finite::zero(false)));
     }
     // A subnormal c that comes out unchanged was also a subnormal D.
     let same = Exponents::of(i.c).normal == d.normal;

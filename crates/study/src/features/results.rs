@@ -60,10 +60,10 @@ impl StepPlace {
         if let Some(first) = plain.first().copied() {
             let significand = (1u128 << (e - unit)) + 1;
             let leaf = self.base[0].unwrap_or(Leaf::C);
-            let whole = [(significand, 1), (1, significand)].map(|factors| term(leaf, negative, factors, unit));
-            ways.extend(whole.into_iter().map(|own| {
+            let odd_terms = [(significand, 1), (1, significand)].map(|factors| term(leaf, negative, factors, unit));
+            ways.extend(odd_terms.into_iter().map(|odd_term| {
                 let mut terms = plain.clone();
-                terms[0] = own;
+                terms[0] = odd_term;
                 (terms, first)
             }));
         }
@@ -103,7 +103,8 @@ pub(super) fn measure(
         Some(places) => widest(bench, places, MOST)?,
         None => None,
     };
-    let finding = |width: Option<&SumWidth>| width.map_or(Err(UNSUITED.into()), |own| shows(own.words(), &own.answer));
+    let finding =
+        |width: Option<&SumWidth>| width.map_or(Err(UNSUITED.into()), |width| shows(width.words(), &width.answer));
     table.put("accumulator", finding(if places.is_some() { carried.as_ref() } else { width.as_ref() }));
     let sums = match (&places, &carried) {
         (Some(places), Some(width)) => rounding(bench, places, width.bits, cuts)?,
@@ -116,8 +117,8 @@ pub(super) fn measure(
         None => Err(UNSUITED.into()),
     };
     table.put("result", result);
-    let own = if places.is_some() { carried } else { width };
-    let extra = match (&cuts.products, own) {
+    let width = if places.is_some() { carried } else { width };
+    let extra = match (&cuts.products, width) {
         (Some(cut), Some(width)) if !cut.limited => {
             let extra = cut.bits - (width.bits - 1);
             shows(extra.to_string(), &width.answer)

@@ -57,11 +57,11 @@ fn infinities(bench: &mut TermBench) -> Result<FeatureFinding> {
     ];
     let answers = named(bench, cases)?;
     let right = |((_, ieee), answer): &&((&str, Option<bool>), TermAnswer)| match (ieee, answer.value) {
-        (Some(negative), Real::Infinity { negative: own }) => *negative == own,
+        (Some(negative), Real::Infinity { negative: answered }) => *negative == answered,
         (None, Real::Nan) => true,
         _ => false,
     };
-    let wrong: Vec<&((&str, Option<bool>), TermAnswer)> = answers.iter().filter(|own| !right(own)).collect();
+    let wrong: Vec<&((&str, Option<bool>), TermAnswer)> = answers.iter().filter(|answer| !right(answer)).collect();
     let word = |answer: &TermAnswer| match answer.value {
         Real::Nan => "NaN".to_string(),
         Real::Infinity { negative } => format!("{}infinity", if negative { "-" } else { "" }),
@@ -116,7 +116,7 @@ fn nans(bench: &mut TermBench) -> Result<FeatureFinding> {
     };
     // Each operand is 1 or a NaN.
     let with = |bench: &TermBench, which: &[(SpecialOperand, Option<u64>)]| {
-        let value = |operand: SpecialOperand| match which.iter().find(|(own, _)| *own == operand) {
+        let value = |operand: SpecialOperand| match which.iter().find(|(given, _)| *given == operand) {
             Some((_, nan)) => *nan,
             None => one(of(operand), false),
         };
@@ -151,17 +151,17 @@ fn nans(bench: &mut TermBench) -> Result<FeatureFinding> {
     }
     // Operands whose NaN is passed on, made quiet.
     let passed = |format: &Format, code: u64| {
-        let (own, d) = (format.decode(code), i.d.float()?);
+        let (decoded, d) = (format.decode(code), i.d.float()?);
         let up = i64::from(d.trailing_bits) - i64::from(format.fraction_bits());
-        let trailing = if up >= 0 { own.significand << up } else { own.significand >> -up };
-        i.d.quiet_nan(own.negative, trailing)
+        let trailing = if up >= 0 { decoded.significand << up } else { decoded.significand >> -up };
+        i.d.quiet_nan(decoded.negative, trailing)
     };
     let passes: Vec<NamedOperand> = OPERANDS
         .into_iter()
         .filter(|(operand, _)| {
-            let mut own = single.iter().filter(|((of, ..), _)| of == operand).peekable();
-            own.peek().is_some()
-                && own.all(|((operand, _, code), answer)| {
+            let mut of_operand = single.iter().filter(|((of, ..), _)| of == operand).peekable();
+            of_operand.peek().is_some()
+                && of_operand.all(|((operand, _, code), answer)| {
                     code.and_then(|code| passed(of(*operand), code)) == Some(answer.code)
                 })
         })
@@ -179,20 +179,21 @@ fn nans(bench: &mut TermBench) -> Result<FeatureFinding> {
         }
     }
     let answers = named(bench, before)?;
-    let wins = |own: &NamedOperand| {
+    let wins = |operand: &NamedOperand| {
         let won = |((x, y, nans), answer): &&(Rivals, TermAnswer)| {
-            let side = if own == x { 0 } else { 1 };
-            (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
+            let side = if operand == x { 0 } else { 1 };
+            (operand == x || operand == y)
+                && nans[side].1.and_then(|code| passed(of(operand.0), code)) == Some(answer.code)
         };
         answers.iter().filter(won).count()
     };
     let mut order = passes.clone();
-    order.sort_by_cached_key(|own| std::cmp::Reverse(wins(own)));
+    order.sort_by_cached_key(|operand| std::cmp::Reverse(wins(operand)));
     let order: Vec<&str> = order.iter().map(|(_, name)| *name).collect();
-    let mut own: Vec<String> = made.iter().map(|(_, answer)| i.d.hex(answer.code)).collect();
-    own.sort();
-    own.dedup();
-    let made = if own.is_empty() { String::new() } else { format!("; made {}", own.join(", ")) };
+    let mut made_codes: Vec<String> = made.iter().map(|(_, answer)| i.d.hex(answer.code)).collect();
+    made_codes.sort();
+    made_codes.dedup();
+    let made = if made_codes.is_empty() { String::new() } else { format!("; made {}", made_codes.join(", ")) };
     Ok(shows(format!("passed on, {}{made}", order.join(" before ")), shown))
 }
 
@@ -229,7 +230,7 @@ fn zero(bench: &mut TermBench) -> Result<FeatureFinding> {
     let cases = vec![("of -0", all.clone()), ("cancelled", cancelled), ("underflow", tiny.flatten())];
     let answers = named(bench, cases)?;
     let sign = |name: &str| {
-        let answer = &answers.iter().find(|(own, _)| *own == name)?.1;
+        let answer = &answers.iter().find(|(case, _)| *case == name)?.1;
         answer.is_zero().then(|| i.d.decode(answer.code).negative)
     };
     let signs: Vec<(&str, bool)> = answers.iter().filter_map(|(name, _)| Some((*name, sign(name)?))).collect();

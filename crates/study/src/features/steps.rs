@@ -54,15 +54,15 @@ impl FeatureSteps {
         let mut open = vec![(order, None)];
         while let Some((order, outer)) = open.pop() {
             let Order::Meeting(meeting) = order else { continue };
-            let part = |own: &Order| {
-                let mut leaves = own.leaves().into_iter();
-                let direct = matches!(own, Order::Leaf(_)) || is_exact(own);
+            let part = |below: &Order| {
+                let mut leaves = below.leaves().into_iter();
+                let direct = matches!(below, Order::Leaf(_)) || is_exact(below);
                 Some(StepPart { first: leaves.next()?, second: leaves.next(), direct })
             };
             let parts: Vec<StepPart> = meeting.parts.iter().filter_map(part).collect();
-            for (at, own) in meeting.parts.iter().enumerate().rev().filter(|(_, own)| !is_exact(own)) {
+            for (at, below) in meeting.parts.iter().enumerate().rev().filter(|(_, below)| !is_exact(below)) {
                 let other = parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| part.first);
-                open.push((own, other));
+                open.push((below, other));
             }
             all.push(FeatureStep { parts, manner: meeting.manner, outer });
         }

@@ -84,14 +84,14 @@ pub const PIVOT: Pivot = Pivot { section: "class", row: "feature", column: "devi
 
 /// The table of the features of instructions.
 pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
-    Table::of("Features", all.into_iter().flat_map(|own| own.cells.iter().map(|cell| row(own, cell))))
+    Table::of("Features", all.into_iter().flat_map(|features| features.cells.iter().map(|cell| row(features, cell))))
 }
 
 /// The tables of several devices: their features by class, the published ones, and the devices.
 pub fn generations(all: &Generations, published: &[PublishedComparison]) -> Vec<Table> {
     let mut table = Table::of("Features", all.classes.iter().flat_map(|class| of_class(all, class)));
     (table.pivot, table.longest) = (Some(PIVOT), Some(LONGEST));
-    let count = |agreement: Agreement| published.iter().filter(|own| own.agreement == agreement).count();
+    let count = |agreement: Agreement| published.iter().filter(|comparison| comparison.agreement == agreement).count();
     let title = format!(
         "Published features: {} differ, {} agree, {} cannot be compared",
         count(Agreement::Differs),
@@ -100,7 +100,8 @@ pub fn generations(all: &Generations, published: &[PublishedComparison]) -> Vec<
     );
     let mut compared = Table::of(title, published.iter().map(published_row));
     compared.longest = Some(LONGEST_PUBLISHED);
-    let devices = report::devices("Devices, oldest architecture first", all.devices.iter().map(|own| &own.identity));
+    let devices =
+        report::devices("Devices, oldest architecture first", all.devices.iter().map(|device| &device.identity));
     [table].into_iter().chain(compared.filled()).chain([devices]).collect()
 }
 
@@ -150,10 +151,10 @@ fn without(class: &str, feature: usize, (word, why): (&str, &str)) -> FeatureRow
 
 /// The rows of instructions with the same findings; each feature has the weakest of their evidence.
 fn entry_rows(entry: &ClassEntry) -> Vec<FeatureRow> {
-    let names: Vec<String> = entry.all.iter().map(|own| own.instruction.name.clone()).collect();
-    let shapes: Vec<String> = entry.all.iter().map(|own| shape(&own.instruction)).collect();
+    let names: Vec<String> = entry.all.iter().map(|features| features.instruction.name.clone()).collect();
+    let shapes: Vec<String> = entry.all.iter().map(|features| shape(&features.instruction)).collect();
     let weakest = |at: usize| {
-        let with = entry.all.iter().map(|own| &own.cells[at]);
+        let with = entry.all.iter().map(|features| &features.cells[at]);
         with.max_by_key(|cell| cell.rests_on.as_ref().map(|(kind, _)| *kind)).unwrap_or(&entry.all[0].cells[at])
     };
     let first = entry.all[0];
@@ -167,21 +168,21 @@ fn entry_rows(entry: &ClassEntry) -> Vec<FeatureRow> {
     (0..first.cells.len()).map(of).collect()
 }
 
-fn published_row(own: &PublishedComparison) -> PublishedFeatureRow {
-    let why = own.reason.iter().map(String::as_str).chain([own.published.note.as_str()]);
+fn published_row(comparison: &PublishedComparison) -> PublishedFeatureRow {
+    let why = comparison.reason.iter().map(String::as_str).chain([comparison.published.note.as_str()]);
     let why: Vec<&str> = why.filter(|why| !why.is_empty()).collect();
     PublishedFeatureRow {
-        source: own.published.source.clone(),
-        place: own.published.place.clone(),
-        gpu: own.published.gpu.clone(),
-        device: own.device.label(),
-        class: own.class.clone(),
-        instruction: own.features.instruction.name.clone(),
-        feature: own.published.feature.clone(),
-        published: own.published.value.clone(),
-        found: own.found.map(String::from),
-        evidence: own.evidence,
-        verdict: own.agreement.name(),
+        source: comparison.published.source.clone(),
+        place: comparison.published.place.clone(),
+        gpu: comparison.published.gpu.clone(),
+        device: comparison.device.label(),
+        class: comparison.class.clone(),
+        instruction: comparison.features.instruction.name.clone(),
+        feature: comparison.published.feature.clone(),
+        published: comparison.published.value.clone(),
+        found: comparison.found.map(String::from),
+        evidence: comparison.evidence,
+        verdict: comparison.agreement.name(),
         reason: (!why.is_empty()).then(|| why.join("; ")),
     }
 }

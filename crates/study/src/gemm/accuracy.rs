@@ -60,8 +60,8 @@ pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Result<Ve
     let sums = Yardsticks::new(schedule, factors);
     let measured: Vec<Vec<ElementError>> = work::map(&elements, |at| {
         let (row, column) = (at / d.columns, at % d.columns);
-        let own = d.value(row, column);
-        Ok(yardsticks.iter().map(|yardstick| sums.measure(*yardstick, row, column, own, d.format)).collect())
+        let value = d.value(row, column);
+        Ok(yardsticks.iter().map(|yardstick| sums.measure(*yardstick, row, column, value, d.format)).collect())
     })?;
     let summary = |(which, yardstick): (usize, &Yardstick)| {
         let rows = elements.iter().zip(&measured).map(|(at, measured)| (d.codes.get(*at), &measured[which]));
@@ -84,13 +84,13 @@ fn summarised<'a>(
         absolute: Summary::default(),
         relative: Summary::default(),
     };
-    for (own, ElementError { value, error, code }) in rows {
+    for (computed, ElementError { value, error, code }) in rows {
         accuracy.elements += 1;
         // Any NaN is as accurate as any other.
         let nan = |code: u64| format.value(code) == Real::Nan;
-        let equal = code.is_some_and(|code| code == own || nan(code) && nan(own));
+        let equal = code.is_some_and(|code| code == computed || nan(code) && nan(computed));
         accuracy.equal += usize::from(equal);
-        match code.and_then(|code| exact::distance(format, own, code)) {
+        match code.and_then(|code| exact::distance(format, computed, code)) {
             Some(distance) => {
                 accuracy.ulps = accuracy.ulps.max(distance);
                 accuracy.histogram[bin(distance)] += 1;

@@ -86,14 +86,14 @@ fn ulps(all: &[Accuracy]) -> Vec<UlpRow> {
 /// The accuracy of D in a sentence.
 pub fn answer(product: &ProductRow, device: &str, accuracy: &[Accuracy]) -> String {
     let ProductRow { m, n, k, .. } = product;
-    let exact = accuracy.iter().find(|own| own.yardstick == Yardstick::Exact);
-    let error = exact.map_or(String::new(), |own| {
+    let exact = accuracy.iter().find(|accuracy| accuracy.yardstick == Yardstick::Exact);
+    let error = exact.map_or(String::new(), |exact| {
         let equal = format!(
             "{} of {} elements are the exact sum, rounded",
-            grouped(own.equal as i64),
-            grouped(own.elements as i64)
+            grouped(exact.equal as i64),
+            grouped(exact.elements as i64)
         );
-        let mean = own.relative.mean().map(|mean| format!("the mean relative error is {}", three_digits(mean)));
+        let mean = exact.relative.mean().map(|mean| format!("the mean relative error is {}", three_digits(mean)));
         format!(": {}", [Some(equal), mean].into_iter().flatten().collect::<Vec<_>>().join("; "))
     });
     format!("{device} computed the product of {m} x {n} elements with k = {k}{error}.")

@@ -136,46 +136,48 @@ crate::rows! {
 }
 
 /// The row of two sides.
-fn between(names: [&str; 2], found: &Between, rows: usize, k: usize) -> BetweenRow {
-    let [x, y] = found.known.each_ref().map(Option::as_ref);
-    let sentence = |own: Option<&KnownSchedule>| own.map(|own| own.schedule.sentence(k));
-    let differ = found.differences.differing > 0;
+fn between(names: [&str; 2], comparison: &Between, rows: usize, k: usize) -> BetweenRow {
+    let [x, y] = comparison.known.each_ref().map(Option::as_ref);
+    let sentence = |known: Option<&KnownSchedule>| known.map(|known| known.schedule.sentence(k));
+    let differ = comparison.differences.differing > 0;
     BetweenRow {
         x: names[0].into(),
         y: names[1].into(),
         verdict: if differ { "differ" } else { "agree" },
         rows,
         x_schedule: sentence(x),
-        x_known: x.map(|own| own.how),
-        x_model: x.and_then(|own| own.model.clone()),
-        x_schedule_file: x.map(|own| own.schedule.to_toml()),
+        x_known: x.map(|known| known.how),
+        x_model: x.and_then(|known| known.model.clone()),
+        x_schedule_file: x.map(|known| known.schedule.to_toml()),
         y_schedule: sentence(y),
-        y_known: y.map(|own| own.how),
-        y_model: y.and_then(|own| own.model.clone()),
-        y_schedule_file: y.map(|own| own.schedule.to_toml()),
-        keys: found.keys.iter().flatten().map(|(key, _)| key.clone()).collect(),
-        why: differ.then(|| found.why()),
-        first_step: found.first_step().map(|(number, k)| format!("{number}: k = {k}")),
+        y_known: y.map(|known| known.how),
+        y_model: y.and_then(|known| known.model.clone()),
+        y_schedule_file: y.map(|known| known.schedule.to_toml()),
+        keys: comparison.keys.iter().flatten().map(|(key, _)| key.clone()).collect(),
+        why: differ.then(|| comparison.why()),
+        first_step: comparison.first_step().map(|(number, k)| format!("{number}: k = {k}")),
     }
 }
 
 /// The comparison of two sides in a sentence.
-fn between_answer([x, y]: [&str; 2], found: &Between) -> String {
-    let Differences { elements, differing, .. } = found.differences;
+fn between_answer([x, y]: [&str; 2], comparison: &Between) -> String {
+    let Differences { elements, differing, .. } = comparison.differences;
     match differing {
         0 => format!("{x} and {y} agree in every bit of {} elements.", grouped(elements as i64)),
         _ => {
             let (differing, elements) = (grouped(differing as i64), grouped(elements as i64));
-            format!("{x} and {y} differ in {differing} of {elements} elements. {}", found.why()).trim_end().to_string()
+            format!("{x} and {y} differ in {differing} of {elements} elements. {}", comparison.why())
+                .trim_end()
+                .to_string()
         }
     }
 }
 
 /// The row of the smallest product, and the rows of its steps.
-fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<ProductStepRow>) {
-    let Some(own) = &found.smallest else { return (None, Vec::new()) };
-    let Factors { a, b, c, .. } = &own.factors;
-    let (row, column) = own.place;
+fn smallest(comparison: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<ProductStepRow>) {
+    let Some(product) = &comparison.smallest else { return (None, Vec::new()) };
+    let Factors { a, b, c, .. } = &product.factors;
+    let (row, column) = product.place;
     let decimal = |code: u64| d.decode(code).decimal();
     let smallest = SmallestProductRow {
         m: a.rows,
@@ -183,25 +185,25 @@ fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<Pro
         k: a.columns,
         row,
         column,
-        operands: own.operands.clone(),
-        x_d: d.hex(own.d[0]),
-        x_value: decimal(own.d[0]),
-        y_d: d.hex(own.d[1]),
-        y_value: decimal(own.d[1]),
+        operands: product.operands.clone(),
+        x_d: d.hex(product.d[0]),
+        x_value: decimal(product.d[0]),
+        y_d: d.hex(product.d[1]),
+        y_value: decimal(product.d[1]),
         a: (0..a.columns).map(|k| a.format.hex(a.get(row, k))).collect(),
         b: (0..b.rows).map(|k| b.format.hex(b.get(k, column))).collect(),
         c: c.as_ref().map(|c| c.format.hex(c.get(row, column))),
     };
-    let count = found.steps.iter().map(Vec::len).max().unwrap_or(0);
-    let formats = found.known.each_ref().map(|own| own.as_ref().map(|own| own.schedule.instruction.d));
+    let count = comparison.steps.iter().map(Vec::len).max().unwrap_or(0);
+    let formats = comparison.known.each_ref().map(|known| known.as_ref().map(|known| known.schedule.instruction.d));
     let step = |at: usize| {
-        let of = |side: usize| found.steps[side].get(at).zip(formats[side]);
+        let of = |side: usize| comparison.steps[side].get(at).zip(formats[side]);
         let k = |side: usize| of(side).map(|(step, _)| format!("{}..{}", step.k.start, step.k.end - 1));
         let sum = |side: usize| of(side).map(|(step, format)| format.hex(step.sum));
         let value = |side: usize| of(side).map(|(step, format)| format.decode(step.sum).decimal());
         ProductStepRow {
             number: at + 1,
-            same: found.steps[0].get(at) == found.steps[1].get(at),
+            same: comparison.steps[0].get(at) == comparison.steps[1].get(at),
             x_k: k(0),
             x_sum: sum(0),
             x_value: value(0),
@@ -214,20 +216,20 @@ fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<Pro
 }
 
 /// Puts the comparison of two sides into a report: answer, verdict and tables.
-pub fn report_between(found: &Between, factors: &Factors, sides: &[ProductSide; 2], report: &mut Report) {
+pub fn report_between(comparison: &Between, factors: &Factors, sides: &[ProductSide; 2], report: &mut Report) {
     let names = sides.each_ref().map(|side| side.name.as_str());
     let rows = sides.iter().filter_map(|side| side.rows).fold(factors.a.rows, usize::min);
-    let d = found.format;
-    report.holds = found.differences.differing == 0;
+    let d = comparison.format;
+    report.holds = comparison.differences.differing == 0;
     report.verdict = Verdict::Differ;
-    report.answer = Some(between_answer(names, found));
-    report.tables.push(Table::of("Two products", [between(names, found, rows, factors.k())]));
-    let compared = found.differences.row(names[1].to_string(), d);
+    report.answer = Some(between_answer(names, comparison));
+    report.tables.push(Table::of("Two products", [between(names, comparison, rows, factors.k())]));
+    let compared = comparison.differences.row(names[1].to_string(), d);
     report.tables.push(Table::of(format!("{} compared", names[0]), [compared]));
-    let (smallest, steps) = smallest(found, d);
+    let (smallest, steps) = smallest(comparison, d);
     report.tables.extend(Table::of("Smallest product that shows the difference", smallest).filled());
     report.tables.extend(Table::of("Running sum after each step", steps).filled());
-    if let (Some(Ok(own)), [Some(x), Some(y)]) = (&found.arithmetics, &found.known) {
+    if let (Some(Ok(distinction)), [Some(x), Some(y)]) = (&comparison.arithmetics, &comparison.known) {
         let named = [(x, names[0]), (y, names[1])].map(|(known, name)| told::NamedSide {
             device: known.model.clone().map_or_else(|| DeviceName::from(name), DeviceName::Model),
             instruction: known.schedule.instruction.clone(),
@@ -237,8 +239,8 @@ pub fn report_between(found: &Between, factors: &Factors, sides: &[ProductSide; 
                 .and_then(|name| Model::load(name).ok()?.rule(&known.schedule.instruction).cloned()),
         });
         let pair = [&named[0], &named[1]];
-        report.tables.push(Table::of("Instructions compared", [told::pair(pair, own)]));
-        report.tables.extend(Table::of("Why the instructions differ", told::reasons(pair, own, 1)).filled());
+        report.tables.push(Table::of("Instructions compared", [told::pair(pair, distinction)]));
+        report.tables.extend(Table::of("Why the instructions differ", told::reasons(pair, distinction, 1)).filled());
     }
 }
 
@@ -270,8 +272,8 @@ pub fn product(schedule: &Schedule, factors: &Factors, made: &Product) -> Produc
 }
 
 /// The comparison with another matrix in a sentence.
-pub fn comparison_answer(file: &str, found: &Differences) -> String {
-    let Differences { elements, differing, .. } = found;
+pub fn comparison_answer(file: &str, differences: &Differences) -> String {
+    let Differences { elements, differing, .. } = differences;
     match differing {
         0 => format!("D and {file} agree in every bit of {} elements.", grouped(*elements as i64)),
         _ => {

@@ -6,7 +6,7 @@
 use super::{
     few_terms::ShownCase,
     fit::{BITS, Fit, Fitted, ROUNDINGS, cuts},
-    steps::{Late, Own, Part, Products},
+    steps::{Late, Part, Products, StepArithmetic},
 };
 use crate::{arithmetic::Alignment, format::Rounding, isa::Case, order::Leaf};
 
@@ -27,7 +27,7 @@ const MOST: u64 = 12_000_000;
 const ROUNDS: usize = 4;
 
 /// The other values of one setting of a step.
-type Knob<'a> = &'a dyn Fn(&Own) -> Vec<Own>;
+type Knob<'a> = &'a dyn Fn(&StepArithmetic) -> Vec<StepArithmetic>;
 
 impl Fit<'_> {
     /// Fits a step with lanes, or with a term that is added after the products.
@@ -53,14 +53,14 @@ impl Fit<'_> {
             other.is_none_or(|other| !step.leaves[other].iter().any(|leaf| is_there(leaf, &shown.case)))
         };
         let alone: Vec<ShownCase> = cases.iter().filter(without).cloned().collect();
-        let target = all.own.target;
+        let target = all.arithmetic.target;
         let wide = self.wide();
-        let plain = Own { cut: Some(wide), lanes: None, late: None, target, ..step.own };
+        let plain = StepArithmetic { cut: Some(wide), lanes: None, late: None, target, ..step.arithmetic };
         if other.is_some() {
             self.added_late(plain, &alone, cases, all);
         }
         for period in 2..=MOST_LANES.min(products.len()) {
-            let lane = |k: usize| products.iter().position(|own| *own == k).map(|place| place % period);
+            let lane = |k: usize| products.iter().position(|product| *product == k).map(|place| place % period);
             let in_one = |shown: &&ShownCase| {
                 let mut lanes = products.iter().filter(|k| shown.case.a[**k] != 0).map(|k| lane(*k));
                 let first = lanes.next();
@@ -70,14 +70,14 @@ impl Fit<'_> {
             if all.misses == 0 || all.work > MOST || same.len() < FEWEST || same.len() == alone.len() {
                 continue;
             }
-            let from = Own { lanes: Some((period, wide)), ..plain };
+            let from = StepArithmetic { lanes: Some((period, wide)), ..plain };
             let lanes = self.best_of_both(from, [&inner, &outer], [&same, &alone], all);
             if lanes.misses > alone.len() / MISFIT {
                 continue;
             }
-            self.descended(lanes.own, &[&inner, &outer, &|own| self.rounded(own)], cases, all);
+            self.descended(lanes.arithmetic, &[&inner, &outer, &|arithmetic| self.rounded(arithmetic)], cases, all);
             if other.is_some() && all.misses > 0 {
-                self.added_late(lanes.own, &alone, cases, all);
+                self.added_late(lanes.arithmetic, &alone, cases, all);
             }
         }
     }
@@ -89,16 +89,17 @@ impl Fit<'_> {
     }
 
     /// Fits the step with its other term added late, after the sum of the products.
-    fn added_late(&self, own: Own, alone: &[ShownCase], cases: &[ShownCase], all: &mut Fitted) {
+    fn added_late(&self, arithmetic: StepArithmetic, alone: &[ShownCase], cases: &[ShownCase], all: &mut Fitted) {
         let Alignment { bits, rounding, .. } = self.wide();
         let late = Late { sum: bits, other: bits, rounding, drop: None, floor: None };
         // With normalised products the exponent of their sum may be smaller.
-        for products in [own.products, Products::Normalised] {
-            let from = Own { late: Some(late), products, ..own };
-            let found = self.best_of_both(from, [&inner, &sums], [alone, alone], all);
-            if found.misses <= alone.len().div_ceil(MISFIT) {
-                let knobs: [Knob; 6] = [&others_of, &drops, &sums, &inner, &outer, &|own| self.rounded(own)];
-                self.descended(found.own, &knobs, cases, all);
+        for products in [arithmetic.products, Products::Normalised] {
+            let from = StepArithmetic { late: Some(late), products, ..arithmetic };
+            let fitted = self.best_of_both(from, [&inner, &sums], [alone, alone], all);
+            if fitted.misses <= alone.len().div_ceil(MISFIT) {
+                let knobs: [Knob; 6] =
+                    [&others_of, &drops, &sums, &inner, &outer, &|arithmetic| self.rounded(arithmetic)];
+                self.descended(fitted.arithmetic, &knobs, cases, all);
             }
             if all.fits(cases.len()) {
                 break;
@@ -110,22 +111,22 @@ impl Fit<'_> {
     /// The cases in `few` give a start, which all `cases` then improve.
     fn best_of_both(
         &self,
-        from: Own,
+        from: StepArithmetic,
         [first, second]: [Knob; 2],
         [few, cases]: [&[ShownCase]; 2],
         all: &mut Fitted,
     ) -> Fitted {
-        let mut best = Fitted { own: from, misses: usize::MAX, work: 0 };
-        let rounded = |own: &Own| self.rounded(own);
+        let mut best = Fitted { arithmetic: from, misses: usize::MAX, work: 0 };
+        let rounded = |arithmetic: &StepArithmetic| self.rounded(arithmetic);
         for knobs in [[second, &rounded, first], [first, &rounded, second]] {
-            let mut own = Fitted { own: from, misses: usize::MAX, work: 0 };
-            self.descended(from, &knobs, few, &mut own);
-            let start = own.own;
-            (own.own, own.misses) = (from, usize::MAX);
-            self.descended(start, &knobs, cases, &mut own);
-            all.work += own.work;
-            if own.misses < best.misses {
-                best = own;
+            let mut fitted = Fitted { arithmetic: from, misses: usize::MAX, work: 0 };
+            self.descended(from, &knobs, few, &mut fitted);
+            let start = fitted.arithmetic;
+            (fitted.arithmetic, fitted.misses) = (from, usize::MAX);
+            self.descended(start, &knobs, cases, &mut fitted);
+            all.work += fitted.work;
+            if fitted.misses < best.misses {
+                best = fitted;
             }
             if best.fits(cases.len()) {
                 break;
@@ -136,15 +137,15 @@ impl Fit<'_> {
 
     /// Changes one setting after the other for the better, as long as that helps.
     /// The outcome goes to `best` if it fails fewer cases.
-    fn descended(&self, from: Own, knobs: &[Knob], cases: &[ShownCase], best: &mut Fitted) {
+    fn descended(&self, from: StepArithmetic, knobs: &[Knob], cases: &[ShownCase], best: &mut Fitted) {
         let (misses, work) = self.fails(from, cases, cases.len());
-        let mut now = Fitted { own: from, misses, work };
+        let mut now = Fitted { arithmetic: from, misses, work };
         for _ in 0..ROUNDS {
             let before = now.misses;
             for knob in knobs {
                 if now.misses > 0 {
-                    let owns = knob(&now.own);
-                    self.nearer(&owns, cases, &mut now);
+                    let arithmetics = knob(&now.arithmetic);
+                    self.nearer(&arithmetics, cases, &mut now);
                 }
             }
             if now.misses == before {
@@ -153,47 +154,49 @@ impl Fit<'_> {
         }
         best.work += now.work;
         if now.misses < best.misses {
-            (best.own, best.misses) = (now.own, now.misses);
+            (best.arithmetic, best.misses) = (now.arithmetic, now.misses);
         }
     }
 
     /// Other formats and roundings of the result.
-    fn rounded(&self, own: &Own) -> Vec<Own> {
+    fn rounded(&self, arithmetic: &StepArithmetic) -> Vec<StepArithmetic> {
         let [usual, _] = self.targets();
-        usual.into_iter().map(|target| Own { target, ..*own }).collect()
+        usual.into_iter().map(|target| StepArithmetic { target, ..*arithmetic }).collect()
     }
 }
 
 /// Other alignments of the products.
-fn inner(own: &Own) -> Vec<Own> {
-    cuts().map(|cut| Own { cut: Some(cut), ..*own }).collect()
+fn inner(arithmetic: &StepArithmetic) -> Vec<StepArithmetic> {
+    cuts().map(|cut| StepArithmetic { cut: Some(cut), ..*arithmetic }).collect()
 }
 
 /// Other alignments of lanes.
-fn outer(own: &Own) -> Vec<Own> {
-    let Some((period, _)) = own.lanes else { return Vec::new() };
-    cuts().map(|cut| Own { lanes: Some((period, cut)), ..*own }).collect()
+fn outer(arithmetic: &StepArithmetic) -> Vec<StepArithmetic> {
+    let Some((period, _)) = arithmetic.lanes else { return Vec::new() };
+    cuts().map(|cut| StepArithmetic { lanes: Some((period, cut)), ..*arithmetic }).collect()
 }
 
 /// Other widths and roundings of the sum to which a term is added late.
-fn sums(own: &Own) -> Vec<Own> {
-    let Some(late) = own.late else { return Vec::new() };
-    cuts().map(|cut| Own { late: Some(Late { sum: cut.bits, rounding: cut.rounding, ..late }), ..*own }).collect()
+fn sums(arithmetic: &StepArithmetic) -> Vec<StepArithmetic> {
+    let Some(late) = arithmetic.late else { return Vec::new() };
+    cuts()
+        .map(|cut| StepArithmetic { late: Some(Late { sum: cut.bits, rounding: cut.rounding, ..late }), ..*arithmetic })
+        .collect()
 }
 
 /// Other widths of the late term, each with every rounding.
-fn others_of(own: &Own) -> Vec<Own> {
-    let Some(late) = own.late else { return Vec::new() };
+fn others_of(arithmetic: &StepArithmetic) -> Vec<StepArithmetic> {
+    let Some(late) = arithmetic.late else { return Vec::new() };
     BITS.flat_map(|other| ROUNDINGS.map(|rounding| Late { other, rounding, ..late }))
-        .map(|late| Own { late: Some(late), ..*own })
+        .map(|late| StepArithmetic { late: Some(late), ..*arithmetic })
         .collect()
 }
 
 /// Other distances at which the late term is dropped, each with every rounding.
 /// Rounding down shows in small terms, unless they are dropped, so the two settings change together.
-fn drops(own: &Own) -> Vec<Own> {
-    let Some(late) = own.late else { return Vec::new() };
-    dropped_otherwise(late).map(|late| Own { late: Some(late), ..*own }).collect()
+fn drops(arithmetic: &StepArithmetic) -> Vec<StepArithmetic> {
+    let Some(late) = arithmetic.late else { return Vec::new() };
+    dropped_otherwise(late).map(|late| StepArithmetic { late: Some(late), ..*arithmetic }).collect()
 }
 
 /// Late terms like this one, with other distances at which they are dropped and other roundings.

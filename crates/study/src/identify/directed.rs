@@ -93,8 +93,8 @@ impl Directed {
         let first = *leaves.first()?;
         // The term that cancels the first one must not meet any of these terms before this step.
         let part = |leaf: &Leaf| step.leaves.iter().position(|part| part.contains(leaf));
-        let taken: Vec<Option<usize>> = leaves.iter().map(part).collect();
-        let free = |leaf: &Leaf| part(leaf).is_none_or(|part| !taken.contains(&Some(part)));
+        let parts: Vec<Option<usize>> = leaves.iter().map(part).collect();
+        let free = |leaf: &Leaf| part(leaf).is_none_or(|part| !parts.contains(&Some(part)));
         let outside: Vec<Leaf> = all.iter().copied().filter(free).collect();
         let wanted = match shown {
             Shown::Sum => self.draw.below(2) == 0,
@@ -108,9 +108,9 @@ impl Directed {
 
     /// A tile with two products that a step adds itself, `places` apart; `None` if it has none.
     pub(super) fn apart(&mut self, step: &Step, places: usize) -> Option<Tiles> {
-        let own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
-        let first = self.draw.below(own.len().saturating_sub(places) as u64) as usize;
-        let leaves = [*own.get(first)?, *own.get(first + places)?];
+        let products: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
+        let first = self.draw.below(products.len().saturating_sub(places) as u64) as usize;
+        let leaves = [*products.get(first)?, *products.get(first + places)?];
         Some(self.drawn(&leaves, leaves[0], None, Shown::Sum))
     }
 
@@ -145,11 +145,11 @@ impl Directed {
 
     /// Draws some of the products that a step adds itself.
     fn products(&mut self, step: &Step) -> Vec<Leaf> {
-        let mut own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
-        let count = 1 + self.draw.below((own.len() as u64).min(3));
+        let mut products: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
+        let count = 1 + self.draw.below((products.len() as u64).min(3));
         let mut some = Vec::new();
-        while (some.len() as u64) < count && !own.is_empty() {
-            some.push(own.remove(self.draw.below(own.len() as u64) as usize));
+        while (some.len() as u64) < count && !products.is_empty() {
+            some.push(products.remove(self.draw.below(products.len() as u64) as usize));
         }
         some
     }
@@ -213,8 +213,8 @@ impl Directed {
         let high = if of_a { top / 2 } else { top - top / 2 };
         // A and B divide a gap by the ranges of their formats: in equal parts if both ranges are large enough.
         let reach = |format: &Format| (Exponents::of(format).high - Exponents::of(format).normal).min(64);
-        let (own, other) = (reach(format), reach(if of_a { i.b } else { i.a }));
-        let share = 100 * own / (own + other).max(1);
+        let (side_reach, other_reach) = (reach(format), reach(if of_a { i.b } else { i.a }));
+        let share = 100 * side_reach / (side_reach + other_reach).max(1);
         let bits = match (shown, of_a) {
             (Shown::Products, _) => 64,
             (Shown::Sum, true) => SHORT,
@@ -228,7 +228,7 @@ impl Directed {
                 case.scale_a.fill(one(scale.format, 0));
                 case.scale_b.fill(one(scale.format, 0));
             }
-            let mut scaled: Vec<(usize, i32)> = Vec::new();
+            let mut block_scales: Vec<(usize, i32)> = Vec::new();
             let gap = self.gap(shown);
             for leaf in leaves {
                 let Leaf::Product(k) = *leaf else { continue };
@@ -241,13 +241,13 @@ impl Directed {
                 let mut by = 0;
                 if let Some(scale) = i.scale {
                     let block = at / scale.block;
-                    by = match scaled.iter().find(|(other, _)| *other == block) {
+                    by = match block_scales.iter().find(|(other, _)| *other == block) {
                         Some((_, by)) => *by,
                         None => exponent - exponent.clamp(least, most),
                     };
                     let range = Exponents::of(scale.format);
                     by = by.clamp(range.normal, range.high);
-                    scaled.push((block, by));
+                    block_scales.push((block, by));
                     let code = one(scale.format, by);
                     if of_a { case.scale_a[block] = code } else { case.scale_b[block] = code }
                 }
@@ -257,10 +257,10 @@ impl Directed {
             if let (Some(Leaf::Product(k)), Leaf::Product(of)) = (cancelling, first) {
                 let (at, from) = (case.logical(i, k), case.logical(i, of));
                 if let Some(scale) = i.scale {
-                    let (block, own) = (at / scale.block, from / scale.block);
-                    if scaled.iter().all(|(other, _)| *other != block) {
-                        case.scale_a[block] = case.scale_a[own];
-                        case.scale_b[block] = case.scale_b[own];
+                    let (block, first_block) = (at / scale.block, from / scale.block);
+                    if block_scales.iter().all(|(other, _)| *other != block) {
+                        case.scale_a[block] = case.scale_a[first_block];
+                        case.scale_b[block] = case.scale_b[first_block];
                     }
                 }
                 if of_a { case.a[k] = negated(format, case.a[of]) } else { case.b[at] = case.b[from] }

@@ -129,9 +129,9 @@ impl Dialogue<'_> {
     /// Repairs a rule by all answers; returns the number of outputs that it misses, and the rule.
     pub(super) fn repaired(&self, rule: Rule) -> (usize, Rule) {
         let misses = |rule: &Rule| {
-            let own = super::candidate::evaluator(rule, &self.bench.answers.part);
-            own.map_or((usize::MAX, Vec::new()), |own| {
-                (self.bench.answers.misses(&own), self.bench.answers.missed(&own, ADDED.0, ADDED.1))
+            let evaluator = super::candidate::evaluator(rule, &self.bench.answers.part);
+            evaluator.map_or((usize::MAX, Vec::new()), |evaluator| {
+                (self.bench.answers.misses(&evaluator), self.bench.answers.missed(&evaluator, ADDED.0, ADDED.1))
             })
         };
         let mut cases = self.bench.answers.spread_cases(GUIDES);

@@ -29,7 +29,7 @@ enum Place {
 
 /// Makes `count` tiles in which very small or very large terms of a step meet.
 pub(super) fn tiles(i: &Instruction, step: &Step, seed: u64, count: usize) -> Tiles {
-    let most = Exponents::of(i.d).high.min(Exponents::of(step.own.target.format).high);
+    let most = Exponents::of(i.d).high.min(Exponents::of(step.arithmetic.target.format).high);
     let mut extreme = Extreme { i, most, draw: Draw::new(seed) };
     let mut tiles = Tiles::zeros(i, 0);
     for number in 0..count {
@@ -91,21 +91,21 @@ impl Extreme<'_> {
         let format = if of_a { i.a } else { i.b };
         let (low, high) = self.reach(place);
         // Each factor has half of the exponent, or more if the format of the other factor ends before.
-        let (own, other) = (Exponents::of(format), Exponents::of(if of_a { i.b } else { i.a }));
-        let least = (low / 2).min(low - other.low).max(own.low);
-        let most = (high / 2).max(high - other.high).min(own.high);
+        let (exponents, other) = (Exponents::of(format), Exponents::of(if of_a { i.b } else { i.a }));
+        let least = (low / 2).min(low - other.low).max(exponents.low);
+        let most = (high / 2).max(high - other.high).min(exponents.high);
         let base = match place {
             // The product of both is as large as a result can be.
             Place::Brim if of_a => most,
-            Place::Brim => high - (high / 2).max(high - own.high).min(other.high),
+            Place::Brim => high - (high / 2).max(high - exponents.high).min(other.high),
             _ => self.draw.between(least.min(most), most),
         };
         if let Some(scale) = i.scale {
             let range = Exponents::of(scale.format);
             for block in 0..case.scale_a.len() {
                 let wanted = match place {
-                    Place::Brim => high / 2 - own.high.min(high / 2),
-                    _ => self.draw.between(low / 2 - own.high.min(0), high / 2 - own.low.max(0)),
+                    Place::Brim => high / 2 - exponents.high.min(high / 2),
+                    _ => self.draw.between(low / 2 - exponents.high.min(0), high / 2 - exponents.low.max(0)),
                 };
                 let exponent = wanted.clamp(range.normal, range.high);
                 let code = encoded(scale.format, Finite::exact(false, 1, exponent));

@@ -44,11 +44,13 @@ impl<'a> Facts<'a> {
         let mut products = Vec::new();
         for at in 0..case.a.len() {
             let k = case.logical(i, at);
-            let own = [Operand::of(i.a, case.a[at]), Operand::of(i.b, case.b[k])];
-            classes.extend(own.map(|operand| operand.datum.class));
-            let mut all = own.to_vec();
+            let operands = [Operand::of(i.a, case.a[at]), Operand::of(i.b, case.b[k])];
+            classes.extend(operands.map(|operand| operand.datum.class));
+            let mut all = operands.to_vec();
             if let Some(scale) = i.scale {
-                all.extend([&case.scale_a, &case.scale_b].map(|own| Operand::of(scale.format, own[k / scale.block])));
+                all.extend(
+                    [&case.scale_a, &case.scale_b].map(|scales| Operand::of(scale.format, scales[k / scale.block])),
+                );
             }
             products.push(product(&all));
         }
@@ -114,7 +116,7 @@ impl Operand {
 
 /// The product of some operands.
 fn product(operands: &[Operand]) -> TermFacts {
-    let is = |class: Class| operands.iter().any(|own| own.datum.class == class);
+    let is = |class: Class| operands.iter().any(|operand| operand.datum.class == class);
     let class = match (is(Class::Nan), is(Class::Infinite), is(Class::Zero)) {
         (true, ..) | (_, true, true) => Class::Nan,
         (_, true, _) => Class::Infinite,
@@ -124,13 +126,13 @@ fn product(operands: &[Operand]) -> TermFacts {
             _ => Class::Normal,
         },
     };
-    let leading = |own: &Operand| own.datum.exponent + 63 - own.datum.significand.leading_zeros() as i32;
+    let leading = |operand: &Operand| operand.datum.exponent + 63 - operand.datum.significand.leading_zeros() as i32;
     let finite = matches!(class, Class::Normal | Class::Subnormal);
     TermFacts {
         class,
-        negative: operands.iter().filter(|own| own.datum.negative).count() % 2 == 1,
+        negative: operands.iter().filter(|operand| operand.datum.negative).count() % 2 == 1,
         leading: finite.then(|| operands.iter().map(leading).sum()),
-        nominal: operands.iter().map(|own| own.nominal).sum(),
-        half_zero: class == Class::Zero && operands.iter().any(|own| own.datum.class != Class::Zero),
+        nominal: operands.iter().map(|operand| operand.nominal).sum(),
+        half_zero: class == Class::Zero && operands.iter().any(|operand| operand.datum.class != Class::Zero),
     }
 }

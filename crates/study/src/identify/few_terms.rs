@@ -60,23 +60,23 @@ impl FewTerms {
     }
 
     /// A program with these terms alone.
-    fn program(&self, whole: &Program) -> Program {
-        let place = |k: usize| self.ks.iter().position(|own| *own == k);
+    fn program(&self, program: &Program) -> Program {
+        let place = |k: usize| self.ks.iter().position(|kept| *kept == k);
         // For each list of products, the new places of the products that are kept.
         let mut places: Vec<Vec<Option<usize>>> = Vec::new();
         let mut steps = Vec::new();
-        for step in &whole.steps {
+        for step in &program.steps {
             let source = |source: Source| match source {
                 Source::Product(list, at) => places[list][at].map_or(Source::Zero, |at| Source::Product(list, at)),
                 other => other,
             };
-            let mut own = Vec::new();
+            let mut kept_places = Vec::new();
             let operation = match &step.operation {
                 ElementaryOperation::Multiply(multiply) => {
                     let mut factors = Vec::new();
                     for product in &multiply.factors {
                         let there = place(product.k);
-                        own.push(there.map(|_| factors.len()));
+                        kept_places.push(there.map(|_| factors.len()));
                         factors.extend(there.map(|k| Factors { k, ..*product }));
                     }
                     ElementaryOperation::Multiply(Multiply { factors, nans: multiply.nans.clone(), ..*multiply })
@@ -98,16 +98,16 @@ impl FewTerms {
                 }
                 ElementaryOperation::Integer(sum) => ElementaryOperation::Integer(*sum),
             };
-            places.push(own);
+            places.push(kept_places);
             steps.push(OperationStep { operation, group: step.group, name: String::new() });
         }
         Program {
             instruction: self.instruction.clone(),
-            unpack: whole.unpack,
-            specials: whole.specials.clone(),
-            invalid: whole.invalid,
+            unpack: program.unpack,
+            specials: program.specials.clone(),
+            invalid: program.invalid,
             steps,
-            output: whole.output,
+            output: program.output,
         }
     }
 }
@@ -120,33 +120,33 @@ pub(super) fn same_but_for_zero(format: &Format, x: u64, y: u64) -> bool {
 
 /// A program that is run on cases.
 pub(super) struct Runs<'a> {
-    whole: &'a Program,
+    program: &'a Program,
     few: Option<(Arc<FewTerms>, Program)>,
     /// The products and operations that were computed.
     pub work: u64,
 }
 
 impl Runs<'_> {
-    pub(super) fn of(whole: &Program) -> Runs<'_> {
-        Runs { whole, few: None, work: 0 }
+    pub(super) fn of(program: &Program) -> Runs<'_> {
+        Runs { program, few: None, work: 0 }
     }
 
     /// True if the program gives the answer of a case; the sign of a zero does not count.
     /// The repair of rules decides that sign.
     pub(super) fn explain(&mut self, shown: &ShownCase) -> bool {
-        same_but_for_zero(self.whole.instruction.d, self.dot(shown), shown.answer)
+        same_but_for_zero(self.program.instruction.d, self.dot(shown), shown.answer)
     }
 
     /// The code of D; a zero may have the wrong sign.
     fn dot(&mut self, shown: &ShownCase) -> u64 {
         // If zeros count in alignments, no term can be left out.
-        let Some((terms, case)) = shown.few.as_ref().filter(|_| !self.whole.unpack[0].zeros) else {
-            self.work += self.whole.instruction.stored_k() as u64;
-            return self.whole.dot(&shown.case);
+        let Some((terms, case)) = shown.few.as_ref().filter(|_| !self.program.unpack[0].zeros) else {
+            self.work += self.program.instruction.stored_k() as u64;
+            return self.program.dot(&shown.case);
         };
         let program = match &mut self.few {
-            Some((own, program)) if Arc::ptr_eq(own, terms) => program,
-            few => &mut few.insert((terms.clone(), terms.program(self.whole))).1,
+            Some((previous, program)) if Arc::ptr_eq(previous, terms) => program,
+            few => &mut few.insert((terms.clone(), terms.program(self.program))).1,
         };
         self.work += (terms.ks.len() + program.steps.len()) as u64;
         program.dot(case)

@@ -82,27 +82,27 @@ pub(super) fn short(value: &Value) -> String {
 /// A model file of these rules.
 pub(super) fn model(rules: &[Rule]) -> String {
     let head = "name = \"identified\"\ntitle = \"identified arithmetics\"\nversion = 1\n";
-    rules.iter().fold(head.into(), |text, own| format!("{text}\n[[rule]]\n{}", rule(&own.table())))
+    rules.iter().fold(head.into(), |text, listed| format!("{text}\n[[rule]]\n{}", rule(&listed.table())))
 }
 
 /// The model file of the rules that were found, each with its evidence.
 ///
 /// Instructions with the same arithmetic share a rule, which has the evidence of the first of them.
-pub(super) fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, Evidence)>) -> String {
+pub(super) fn model_file<'a>(identifications: impl IntoIterator<Item = (&'a Identification, Evidence)>) -> String {
     let mut rules: Vec<Rule> = Vec::new();
-    for (found, evidence) in found {
-        let Some(mut own) = found.rule.clone() else { continue };
-        let name = found.instruction.name.clone();
+    for (identification, evidence) in identifications {
+        let Some(mut identified) = identification.rule.clone() else { continue };
+        let name = identification.instruction.name.clone();
         let mut bare = |other: &Rule| {
-            own.instructions.clone_from(&other.instructions);
-            own.evidence.clone_from(&other.evidence);
-            own == *other
+            identified.instructions.clone_from(&other.instructions);
+            identified.evidence.clone_from(&other.evidence);
+            identified == *other
         };
         match rules.iter_mut().find(|other| bare(other)) {
             Some(rule) => rule.instructions.push(name),
             None => {
-                (own.instructions, own.evidence) = (vec![name], vec![evidence]);
-                rules.push(own);
+                (identified.instructions, identified.evidence) = (vec![name], vec![evidence]);
+                rules.push(identified);
             }
         }
     }
@@ -114,12 +114,12 @@ pub(super) fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification
 /// `held_out` has the number of other outputs that were compared, and how many of them differ. The evidence covers the keys that the
 /// answers decide; a rule that misses some of the answers is assumed.
 pub(super) fn evidence_of(
-    found: &Identification,
+    identification: &Identification,
     source: &EvidenceSource,
     held_out: Option<(u64, u64)>,
     tested: Option<&Tested>,
 ) -> Evidence {
-    let (asked, misses) = (found.asked.d.len(), found.misses);
+    let (asked, misses) = (identification.asked.d.len(), identification.misses);
     let others = held_out.map(|(compared, differing)| format!(", {differing} of {compared} others"));
     let note = format!("tcnum identify: {misses} of {asked} asked outputs differ{}", others.unwrap_or_default());
     let wrong = misses > 0 || held_out.is_some_and(|(_, differing)| differing > 0);
@@ -135,7 +135,7 @@ pub(super) fn evidence_of(
     };
     let decisions = |tested: &Tested| {
         let mut summaries = summaries(tested);
-        summaries.retain(|summary| found.is_measured(&summary.key));
+        summaries.retain(|summary| identification.is_measured(&summary.key));
         decided(&summaries)
     };
     let (mut keys, leaves) = tested.map(decisions).unwrap_or_default();

@@ -5,7 +5,7 @@
 use super::{
     few_terms::{Runs, ShownCase},
     repair::spread,
-    steps::{Own, Part, Products, Step, SumSteps, Target, set},
+    steps::{Part, Products, Step, StepArithmetic, SumSteps, Target, set},
 };
 use crate::{
     arithmetic::{Alignment, Program, holds_sums},
@@ -25,6 +25,9 @@ const KEPT: usize = 400;
 const NEARER: [(usize, usize); 2] = [(14, 64), (48, 12)];
 /// Widths of an alignment that the language has.
 pub(super) const BITS: std::ops::RangeInclusive<i32> = 0..=60;
+
+/// Places of a sticky bit that are tried.
+const PLACES: std::ops::RangeInclusive<i32> = 1..=4;
 
 pub(super) const ROUNDINGS: [Rounding; 6] =
     [Rounding::Rne, Rounding::Rz, Rounding::Rna, Rounding::Ru, Rounding::Rd, Rounding::Ro];
@@ -49,7 +52,7 @@ pub(super) enum Depth {
 /// The best fit of a step so far.
 pub(super) struct Fitted {
     /// The possibility that fails the fewest cases.
-    pub own: Own,
+    pub arithmetic: StepArithmetic,
     /// Number of cases that it fails.
     pub misses: usize,
     /// Cost of the fit, in computed products and operations.
@@ -76,21 +79,21 @@ impl Fit<'_> {
         &self.steps.steps[self.number]
     }
 
-    /// The program of the sum in which the step does `own`.
-    pub(super) fn program(&self, own: Own) -> Option<Program> {
+    /// The program of the sum in which the step has this arithmetic.
+    pub(super) fn program(&self, arithmetic: StepArithmetic) -> Option<Program> {
         let mut steps = self.steps.clone();
-        steps.steps[self.number].own = own;
+        steps.steps[self.number].arithmetic = arithmetic;
         steps.program(self.part)
     }
 
-    /// The number of cases that fail if the step does `own`, at most `limit` + 1; and the cost.
-    pub(super) fn fails(&self, own: Own, cases: &[ShownCase], limit: usize) -> (usize, u64) {
-        self.program(own).map_or((usize::MAX, 0), |program| misses(&program, cases, limit))
+    /// The number of cases that fail if the step has this arithmetic, at most `limit` + 1; and the cost.
+    pub(super) fn fails(&self, arithmetic: StepArithmetic, cases: &[ShownCase], limit: usize) -> (usize, u64) {
+        self.program(arithmetic).map_or((usize::MAX, 0), |program| misses(&program, cases, limit))
     }
 
     /// Fits the alignment and the rounding of the step to cases with short terms.
     pub(super) fn sum(&self, cases: &[ShownCase]) -> Option<Fitted> {
-        let now = self.step().own;
+        let now = self.step().arithmetic;
         let program = self.program(now)?;
         let exact = vec![None];
         let aligned: Vec<Option<Alignment>> = rounded_cuts().map(Some).collect();
@@ -99,16 +102,20 @@ impl Fit<'_> {
             _ => [&exact, &aligned],
         };
         let [mut usual, others] = self.targets();
-        let mut tiers = 4;
+        let mut tiers = 6;
         if self.depth == Depth::Usual {
             usual.retain(|target| target.format == self.part.d || target.format.name == "f32");
             tiers = 2;
         }
-        let mut all = Fitted { own: now, misses: usize::MAX, work: 0 };
-        let all_tiers = [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)];
-        for (tier, (targets, cuts)) in all_tiers.into_iter().take(tiers).enumerate() {
-            let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
-            self.best(&program, targets.iter().map(|target| owns(*target)).collect(), cases, &mut all);
+        let mut all = Fitted { arithmetic: now, misses: usize::MAX, work: 0 };
+        let flipped = cuts().map(|cut| Some(Alignment { complement: true, ..cut })).collect();
+        let placed = placed_cuts().map(Some).collect();
+        let rare = [(&usual, &flipped), (&usual, &placed), (&others, &exact), (&others, &aligned)];
+        let all_tiers = [(&usual, first[0]), (&usual, first[1])].into_iter().chain(rare);
+        for (tier, (targets, cuts)) in all_tiers.take(tiers).enumerate() {
+            let arithmetics =
+                |target: Target| cuts.iter().map(move |cut| StepArithmetic { cut: *cut, target, ..now }).collect();
+            self.best(&program, targets.iter().map(|target| arithmetics(*target)).collect(), cases, &mut all);
             // An effect may be there that hardly ever shows, so the first tier has to explain every case.
             if all.misses == 0 {
                 return Some(all);
@@ -122,13 +129,13 @@ impl Fit<'_> {
         }
         // Registers of other widths can explain much, so they are tried only if nothing simpler fits.
         if self.depth == Depth::Twice && !all.fits(cases.len()) {
-            let owns = |cuts: &[Option<Alignment>], format: &'static Format| {
+            let arithmetics = |cuts: &[Option<Alignment>], format: &'static Format| {
                 let targets = ROUNDINGS.map(|rounding| Target::new(format, rounding));
-                let of = |target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now });
+                let of = |target| cuts.iter().map(move |cut| StepArithmetic { cut: *cut, target, ..now });
                 targets.into_iter().flat_map(of).collect::<Vec<_>>()
             };
             for cuts in first {
-                self.best(&program, registers().map(|format| owns(cuts, format)).collect(), cases, &mut all);
+                self.best(&program, registers().map(|format| arithmetics(cuts, format)).collect(), cases, &mut all);
             }
         }
         Some(all)
@@ -145,10 +152,10 @@ impl Fit<'_> {
     /// `sums` has the cases with short terms, and the number of them that the present fit leaves unexplained. Short terms may not show all
     /// of the alignment and the rounding.
     pub(super) fn whole(&self, (sums, missed): &(Vec<ShownCase>, usize), cases: &[ShownCase]) -> Option<Fitted> {
-        let now = self.step().own;
+        let now = self.step().arithmetic;
         let (failed, work) = self.fails(now, cases, cases.len());
         if failed == 0 {
-            return Some(Fitted { own: now, misses: failed, work });
+            return Some(Fitted { arithmetic: now, misses: failed, work });
         }
         let both = [sums, cases].concat();
         let mut all = Fit { depth: self.depth.min(Depth::Formats), ..*self }.sum(&both)?;
@@ -169,8 +176,8 @@ impl Fit<'_> {
             self.apart(&both, &mut all);
         }
         products.work += all.work;
-        if all.fits(both.len()) && self.fails(all.own, cases, products.misses).0 < products.misses {
-            (products.own, products.misses) = (all.own, all.misses);
+        if all.fits(both.len()) && self.fails(all.arithmetic, cases, products.misses).0 < products.misses {
+            (products.arithmetic, products.misses) = (all.arithmetic, all.misses);
         }
         Some(products)
     }
@@ -178,10 +185,10 @@ impl Fit<'_> {
     /// Fits the treatment of the products that the step adds itself, by cases with all their bits.
     /// With exact products the step fails `failed` of the cases.
     fn products(&self, cases: &[ShownCase], failed: usize) -> Option<Fitted> {
-        let now = self.step().own;
+        let now = self.step().arithmetic;
         let exact = self.program(now)?;
-        let mut all = Fitted { own: now, misses: failed, work: 0 };
-        let with = |products| Own { products, ..now };
+        let mut all = Fitted { arithmetic: now, misses: failed, work: 0 };
+        let with = |products| StepArithmetic { products, ..now };
         self.best(&exact, vec![vec![with(Products::Normalised)]], cases, &mut all);
         let [usual, others] = self.targets();
         let rounded =
@@ -192,9 +199,9 @@ impl Fit<'_> {
         }
         if matches!(self.step().parts[..], [Part::Product(_), Part::Product(_)]) {
             for second in [false, true] {
-                let own = with(Products::Started { second });
-                let Some(program) = self.program(own) else { continue };
-                self.best(&program, vec![vec![own]], cases, &mut all);
+                let arithmetic = with(Products::Started { second });
+                let Some(program) = self.program(arithmetic) else { continue };
+                self.best(&program, vec![vec![arithmetic]], cases, &mut all);
             }
         }
         if all.misses == 0 {
@@ -220,7 +227,13 @@ impl Fit<'_> {
     }
 
     /// Looks for a possibility that fails fewer cases than `best`; among equals the first one is kept.
-    pub(super) fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[ShownCase], best: &mut Fitted) {
+    pub(super) fn best(
+        &self,
+        program: &Program,
+        arithmetics: Vec<Vec<StepArithmetic>>,
+        cases: &[ShownCase],
+        best: &mut Fitted,
+    ) {
         let few = spread(&cases.iter().collect::<Vec<_>>(), SIFTED);
         let mut left = Vec::new();
         let most = if self.depth == Depth::Usual { 1 } else { FAILED.len() };
@@ -228,74 +241,75 @@ impl Fit<'_> {
             if !left.is_empty() || best.misses == 0 {
                 break;
             }
-            let sifted = parallel::map(&owns, |owns| {
+            let sifted = parallel::map(&arithmetics, |arithmetics| {
                 let mut program = program.clone();
-                let (mut left, mut taken) = (Vec::new(), 0);
-                for own in owns {
-                    set(&mut program, self.number, own, self.steps.nan);
+                let (mut left, mut spent) = (Vec::new(), 0);
+                for arithmetic in arithmetics {
+                    set(&mut program, self.number, arithmetic, self.steps.nan);
                     let (misses, work) = misses(&program, few.iter().copied(), failed);
-                    taken += work;
+                    spent += work;
                     if misses <= failed {
-                        left.push((misses, *own));
+                        left.push((misses, *arithmetic));
                     }
                 }
-                (left, taken)
+                (left, spent)
             });
-            for (own, taken) in sifted {
-                best.work += taken;
-                left.extend(own);
+            for (kept, spent) in sifted {
+                best.work += spent;
+                left.extend(kept);
             }
         }
         left.sort_by_key(|(misses, _)| *misses);
         left.truncate(KEPT);
         let mut program = program.clone();
-        for (_, own) in left {
+        for (_, arithmetic) in left {
             if best.misses == 0 {
                 break;
             }
-            set(&mut program, self.number, &own, self.steps.nan);
-            let (misses, taken) = misses(&program, cases, best.misses.saturating_sub(1).min(cases.len()));
-            best.work += taken;
+            set(&mut program, self.number, &arithmetic, self.steps.nan);
+            let (misses, work) = misses(&program, cases, best.misses.saturating_sub(1).min(cases.len()));
+            best.work += work;
             if misses < best.misses {
-                (best.own, best.misses) = (own, misses);
+                (best.arithmetic, best.misses) = (arithmetic, misses);
             }
         }
     }
 
     /// Looks for a possibility that fails fewer cases than `best`; returns true if one does.
     /// All possibilities take the same operations, so that one program serves them all.
-    pub(super) fn nearer(&self, owns: &[Own], cases: &[ShownCase], best: &mut Fitted) -> bool {
-        let Some(base) = owns.first().and_then(|own| self.program(*own)) else { return false };
-        let program = |own: &Own| {
+    pub(super) fn nearer(&self, arithmetics: &[StepArithmetic], cases: &[ShownCase], best: &mut Fitted) -> bool {
+        let Some(base) = arithmetics.first().and_then(|arithmetic| self.program(*arithmetic)) else { return false };
+        let program = |arithmetic: &StepArithmetic| {
             let mut program = base.clone();
-            set(&mut program, self.number, own, self.steps.nan);
+            set(&mut program, self.number, arithmetic, self.steps.nan);
             program
         };
         // Cases that are missed now distinguish the possibilities better than explained ones.
-        let now = program(&best.own);
+        let now = program(&best.arithmetic);
         let mut runs = Runs::of(&now);
         let (explained, missed): (Vec<&ShownCase>, _) = cases.iter().partition(|case| runs.explain(case));
         best.work += runs.work;
-        let mut left: Vec<Own> = owns.to_vec();
+        let mut left: Vec<StepArithmetic> = arithmetics.to_vec();
         for (count, kept) in NEARER {
             let mut few = spread(&missed, count / 2);
             few.extend(spread(&explained, count - few.len()));
-            let failed = parallel::map(&left, |own| misses(&program(own), few.iter().copied(), few.len()));
-            best.work += failed.iter().map(|(_, taken)| taken).sum::<u64>();
+            let failed =
+                parallel::map(&left, |arithmetic| misses(&program(arithmetic), few.iter().copied(), few.len()));
+            best.work += failed.iter().map(|(_, work)| work).sum::<u64>();
             let failed = failed.into_iter().map(|(failed, _)| failed);
-            let mut order: Vec<(usize, Own)> = failed.zip(left).collect();
+            let mut order: Vec<(usize, StepArithmetic)> = failed.zip(left).collect();
             order.sort_by_key(|(failed, _)| *failed);
-            left = order.into_iter().take(kept).map(|(_, own)| own).collect();
+            left = order.into_iter().take(kept).map(|(_, arithmetic)| arithmetic).collect();
         }
         let before = best.misses;
-        for own in left {
+        for arithmetic in left {
             if best.misses == 0 {
                 break;
             }
-            let (failed, taken) = misses(&program(&own), cases, (best.misses - 1).min(cases.len()));
-            best.work += taken;
+            let (failed, work) = misses(&program(&arithmetic), cases, (best.misses - 1).min(cases.len()));
+            best.work += work;
             if failed < best.misses {
-                (best.own, best.misses) = (own, failed);
+                (best.arithmetic, best.misses) = (arithmetic, failed);
             }
         }
         best.misses < before
@@ -325,8 +339,18 @@ pub(super) fn cuts() -> impl Iterator<Item = Alignment> {
 
 /// Every alignment of a sum that is rounded: also with a sticky bit.
 pub(super) fn rounded_cuts() -> impl Iterator<Item = Alignment> {
+    cuts().chain(sticky_cuts())
+}
+
+/// Every alignment with a sticky bit.
+fn sticky_cuts() -> impl Iterator<Item = Alignment> {
     let sticky = |cut: &Alignment| [Rounding::Rz, Rounding::Rd].contains(&cut.rounding);
-    cuts().chain(cuts().filter(sticky).map(|cut| Alignment { sticky: true, ..cut }))
+    cuts().filter(sticky).map(|cut| Alignment { sticky: true, ..cut })
+}
+
+/// Every alignment with a sticky bit close to the kept bits, as a bit of the sum.
+fn placed_cuts() -> impl Iterator<Item = Alignment> {
+    PLACES.flat_map(|place| sticky_cuts().map(move |cut| Alignment { sticky_place: Some(place), ..cut }))
 }
 
 /// The number of cases that a program fails, at most `limit` + 1; and the cost.

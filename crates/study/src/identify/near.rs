@@ -32,24 +32,24 @@ pub struct Likeness {
 ///
 /// If several models have it, the model of the device's own generation comes first. After an interruption the nearest one so far is
 /// returned.
-pub fn likeness(found: &Identification) -> Option<Likeness> {
-    let (part, rule) = (found.asked.part(), found.rule.as_ref()?);
-    if let Some(of) = &found.known {
+pub fn likeness(identification: &Identification) -> Option<Likeness> {
+    let (part, rule) = (identification.asked.part(), identification.rule.as_ref()?);
+    if let Some(of) = &identification.known {
         return Some(same(of.clone(), &part));
     }
     let mut nearest: Option<(bool, usize, Likeness)> = None;
-    for start in starts::known(&part, found.generation.as_deref()) {
+    for start in starts::known(&part, identification.generation.as_deref()) {
         if interrupt::pending().is_some() {
             break;
         }
         let Some(of) = start.known else { continue };
         let Some(mut keys) = observable([rule, &start.rule], &part) else { continue };
-        keys.retain(|(key, _)| found.is_measured(key));
+        keys.retain(|(key, _)| identification.is_measured(key));
         if keys.is_empty() {
             return Some(same(of, &part));
         }
         // A rule that gives every answer is preferred to one that differs in fewer keys.
-        let differs = found.misses > 0 || !found.is_given_by(&start.rule);
+        let differs = identification.misses > 0 || !identification.is_given_by(&start.rule);
         if nearest.as_ref().is_none_or(|(other, count, _)| (differs, keys.len()) < (*other, *count)) {
             nearest = Some((differs, keys.len(), near(of, &part, &keys, differs)));
         }

@@ -38,11 +38,11 @@ pub(super) fn alternatives(order: &Order) -> Vec<Order> {
     let parts: Vec<Order> = step.parts[usize::from(with_c)..].to_vec();
     let c = with_c.then_some(Order::Leaf(Leaf::C));
     for blocks in blocks(&parts) {
-        for own in [at_once(&blocks, c.as_ref()), one_by_one(&blocks, c.as_ref())].concat() {
-            let itself = matches!(&own, Order::Meeting(own) if own.parts == step.parts);
-            let own = replaced(order, step, &own);
-            if !itself && !all.contains(&own) {
-                all.push(own);
+        for arrangement in [at_once(&blocks, c.as_ref()), one_by_one(&blocks, c.as_ref())].concat() {
+            let itself = matches!(&arrangement, Order::Meeting(meeting) if meeting.parts == step.parts);
+            let alternative = replaced(order, step, &arrangement);
+            if !itself && !all.contains(&alternative) {
+                all.push(alternative);
             }
         }
     }
@@ -168,9 +168,9 @@ mod tests {
         let block = |range| Order::meeting(products(range), Manner::Undecided).unwrap();
         let parts = vec![Order::Leaf(Leaf::C), block(0..4), block(4..8)];
         let order = Order::meeting(parts, Manner::Undecided).unwrap();
-        let found: Vec<String> = alternatives(&order).iter().map(notation).collect();
+        let notations: Vec<String> = alternatives(&order).iter().map(notation).collect();
         for wanted in ["((c + ?{0..3}) + ?{4..7})", "exact{exact{c, 0..3}, 4..7}", "(c + (?{0..3} + ?{4..7}))"] {
-            assert!(found.iter().any(|own| own == wanted), "{wanted} is not in {found:?}");
+            assert!(notations.iter().any(|notation| notation == wanted), "{wanted} is not in {notations:?}");
         }
     }
 
@@ -178,9 +178,9 @@ mod tests {
     fn products_of_which_nothing_is_known_are_grouped_in_every_size() {
         let parts = [vec![Order::Leaf(Leaf::C)], products(0..8)].concat();
         let order = Order::meeting(parts, Manner::Undecided).unwrap();
-        let found: Vec<String> = alternatives(&order).iter().map(notation).collect();
+        let notations: Vec<String> = alternatives(&order).iter().map(notation).collect();
         for wanted in ["exact{exact{c, 0..3}, 4..7}", "(c + exact{0..7})", "chain(c, 0..7)"] {
-            assert!(found.iter().any(|own| own == wanted), "{wanted} is not in {found:?}");
+            assert!(notations.iter().any(|notation| notation == wanted), "{wanted} is not in {notations:?}");
         }
     }
 }

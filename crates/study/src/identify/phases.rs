@@ -56,15 +56,15 @@ impl Dialogue<'_> {
         let known = &self.bench.answers;
         let part = known.part.clone();
         let mut exact = steps.clone();
-        exact.steps.iter_mut().for_each(|step| step.own.products = Products::Exact);
-        let Some(own) = evaluator(nearest, &part) else { return Vec::new() };
-        let mut whole = exact.rule(&part);
+        exact.steps.iter_mut().for_each(|step| step.arithmetic.products = Products::Exact);
+        let Some(evaluator) = evaluator(nearest, &part) else { return Vec::new() };
+        let mut exact_rule = exact.rule(&part);
         for (key, _) in settings().filter(|(_, setting)| setting.is_general()) {
             if let Some(value) = nearest.value(&key) {
-                whole.set(&key, Some(&value));
+                exact_rule.set(&key, Some(&value));
             }
         }
-        let wrong = known.missed(&own, UNEXPLAINED.0, UNEXPLAINED.1);
+        let wrong = known.missed(&evaluator, UNEXPLAINED.0, UNEXPLAINED.1);
         if wrong.len() < LEAST {
             return Vec::new();
         }
@@ -74,11 +74,11 @@ impl Dialogue<'_> {
             if interrupt::pending().is_some() {
                 return None;
             }
-            let own = program(rule, &part)?;
-            let missed = cases.iter().filter(|(case, answer)| own.dot(case) != *answer);
+            let program = program(rule, &part)?;
+            let missed = cases.iter().filter(|(case, answer)| program.dot(case) != *answer);
             Some(missed.take(most + 1).count()).filter(|count| *count <= most)
         };
-        let all = cut(&whole, &part);
+        let all = cut(&exact_rule, &part);
         self.work.spend_cases(all.len() * few.len());
         let left = parallel::map(all, |rule| missed(&rule, few.len() / MISSED, &few).map(|_| rule));
         let counted = left.into_iter().flatten().filter_map(|rule| Some((missed(&rule, cases.len(), &cases)?, rule)));
@@ -106,12 +106,12 @@ fn cut(rule: &Rule, i: &Instruction) -> Vec<Rule> {
                 _ => &BOTH,
             };
             let with = |phases: Option<Phases>| {
-                let mut own = rule.clone();
-                own.split = Some(Split { a: of_a.clone(), b: of_b.clone() });
+                let mut changed = rule.clone();
+                changed.split = Some(Split { a: of_a.clone(), b: of_b.clone() });
                 if let Some(phases) = phases {
-                    own.nodes = own.nodes.iter().flat_map(|(name, node)| phased(name, node, phases)).collect();
+                    changed.nodes = changed.nodes.iter().flat_map(|(name, node)| phased(name, node, phases)).collect();
                 }
-                own
+                changed
             };
             if !phases.is_empty() {
                 all.push(with(None));
@@ -130,12 +130,12 @@ fn phased(name: &str, node: &Node, phases: Phases) -> Vec<(String, Node)> {
     }
     let place = |phase: usize| if phase + 1 == phases.len() { name.to_string() } else { format!("{name}f{phase}") };
     let one = |(phase, [a, b]): (usize, &[usize; 2])| {
-        let mut own = node.clone();
-        own.pieces = Some(vec![(*a, *b)]);
+        let mut piece = node.clone();
+        piece.pieces = Some(vec![(*a, *b)]);
         if phase > 0 {
-            own.terms = vec![place(phase - 1).into()];
+            piece.terms = vec![place(phase - 1).into()];
         }
-        (place(phase), own)
+        (place(phase), piece)
     };
     phases.iter().enumerate().map(one).collect()
 }

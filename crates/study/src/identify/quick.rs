@@ -69,7 +69,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     let lanes = i.m.min(i.n);
     let mut batches = Batches::default();
     let asked = ask(device, &mut batches, i, &kit.cases, (0, 0), lanes)?;
-    let mut found = Fingerprint {
+    let mut fingerprint = Fingerprint {
         instruction: i.clone(),
         matching: Vec::new(),
         known: kit.known.len(),
@@ -81,14 +81,14 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     let alike = |x: &[u64], y: &[u64]| x.iter().zip(y).all(|(x, y)| nans.agree(i.d, *x, *y));
     let known: Vec<&AlikeArithmetics> = kit.known.iter().filter(|known| alike(&known.answers, &asked)).collect();
     if known.is_empty() {
-        found.refuted = unlike(&kit, i, &asked, alike);
-        return Ok(found);
+        fingerprint.refuted = unlike(&kit, i, &asked, alike);
+        return Ok(fingerprint);
     }
-    let tiles = others(i, QUICK.saturating_sub(found.executions), seed);
+    let tiles = others(i, QUICK.saturating_sub(fingerprint.executions), seed);
     let part = part(i);
     let answers = batches.execute(device, i, (part.m, part.n), &tiles)?;
-    found.executions += tiles.count;
-    found.others = answers.len();
+    fingerprint.executions += tiles.count;
+    fingerprint.others = answers.len();
     let generation = device.identity().generation.shipped_model().map(str::to_string);
     let generation = generation.as_deref();
     for candidate in known.iter().flat_map(|known| &known.candidates) {
@@ -104,18 +104,19 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
         }
         match differs {
             None => {
-                let origins = candidate.origins.iter().map(|own| (own.model.to_string(), own.instruction.clone()));
+                let origins =
+                    candidate.origins.iter().map(|origin| (origin.model.to_string(), origin.instruction.clone()));
                 let mut origins: Vec<(String, String)> = origins.collect();
                 // The device's own model first.
-                let is_own = |(model, name): &(String, String)| Some(&model[..]) == generation && *name == i.name;
-                origins.sort_by_cached_key(|origin| !is_own(origin));
-                found.matching.push(origins);
+                let is_of_device = |(model, name): &(String, String)| Some(&model[..]) == generation && *name == i.name;
+                origins.sort_by_cached_key(|origin| !is_of_device(origin));
+                fingerprint.matching.push(origins);
             }
-            Some(_) => found.refuted = differs,
+            Some(_) => fingerprint.refuted = differs,
         }
     }
-    found.matching.sort_by_key(|origins| origins.iter().all(|(model, _)| Some(&model[..]) != generation));
-    Ok(found)
+    fingerprint.matching.sort_by_key(|origins| origins.iter().all(|(model, _)| Some(&model[..]) != generation));
+    Ok(fingerprint)
 }
 
 /// The first input of the kit that, with the inputs before it, refutes every known arithmetic; and D.
@@ -140,20 +141,20 @@ fn others(i: &Instruction, count: usize, seed: u64) -> Tiles {
 }
 
 /// The row of a fingerprint.
-pub fn fingerprint(found: &Fingerprint) -> FingerprintRow {
-    let name = |(model, instruction): &(String, String)| match *instruction == found.instruction.name {
+pub fn fingerprint(fingerprint: &Fingerprint) -> FingerprintRow {
+    let name = |(model, instruction): &(String, String)| match *instruction == fingerprint.instruction.name {
         true => model.clone(),
         false => format!("{model} ({instruction})"),
     };
     let words: Vec<String> =
-        found.matching.iter().map(|origins| origins.iter().map(name).collect::<Vec<_>>().join(", ")).collect();
+        fingerprint.matching.iter().map(|origins| origins.iter().map(name).collect::<Vec<_>>().join(", ")).collect();
     FingerprintRow {
-        instruction: found.instruction.name.clone(),
+        instruction: fingerprint.instruction.name.clone(),
         arithmetic: (!words.is_empty()).then(|| words.join("; or ")),
-        known: found.known,
-        inputs: found.inputs,
-        others: found.others,
-        executions: found.executions,
-        refuted: found.refuted.clone().filter(|_| found.matching.is_empty()),
+        known: fingerprint.known,
+        inputs: fingerprint.inputs,
+        others: fingerprint.others,
+        executions: fingerprint.executions,
+        refuted: fingerprint.refuted.clone().filter(|_| fingerprint.matching.is_empty()),
     }
 }

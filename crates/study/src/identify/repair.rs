@@ -102,7 +102,7 @@ impl Repair<'_> {
 
     /// Makes the best of these changes; false if none helps.
     fn improve(&mut self, sifted: &[Sifted]) -> bool {
-        let fixing = sifted.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
+        let fixing = sifted.iter().filter(|change| change.fixed > 0).map(|change| (change.fixed, change.rule.clone()));
         self.best(fixing).into_iter().any(|better| self.take(better))
     }
 
@@ -143,8 +143,8 @@ impl Repair<'_> {
 
     /// Every single change.
     fn singles(&self) -> Vec<Move> {
-        let own = moves::by_key(&self.rule, self.part).into_iter().flatten();
-        own.chain(together::all(&self.rule, self.part, REACH)).collect()
+        let by_key = moves::by_key(&self.rule, self.part).into_iter().flatten();
+        by_key.chain(together::all(&self.rule, self.part, REACH)).collect()
     }
 
     /// Tries the moves that the language allows on the sample, and leaves out moves without effect.
@@ -152,23 +152,23 @@ impl Repair<'_> {
         let now: Vec<u64> = sample.iter().map(|at| self.program.dot(&self.cases[*at].0)).collect();
         self.work.spend_cases(moves.len() * sample.len());
         self.work.spend(moves.len() as u64 * MAKING);
-        let sifted = parallel::map(&moves, |own| {
+        let sifted = parallel::map(&moves, |change| {
             if interrupt::pending().is_some() {
                 return None;
             }
-            let rule = own.applied(&self.rule)?;
+            let rule = change.applied(&self.rule)?;
             let program = program(&rule, self.part)?;
             let answers: Vec<u64> = sample.iter().map(|at| program.dot(&self.cases[*at].0)).collect();
             let fixed = sample.iter().zip(&answers).filter(|(at, answer)| self.cases[**at].1 == **answer).count();
             // A structural change may have an effect only together with another change.
-            let changes = answers != now || own.is_structural();
+            let changes = answers != now || change.is_structural();
             changes.then(|| Sifted {
                 rule,
-                key: own.key().into(),
+                key: change.key().into(),
                 answers,
                 fixed,
-                ranged: own.is_ranged(),
-                structural: own.is_structural(),
+                ranged: change.is_ranged(),
+                structural: change.is_structural(),
             })
         });
         sifted.into_iter().flatten().collect()
@@ -188,17 +188,18 @@ impl Repair<'_> {
             let (missed, explained) = (spread(&self.missed, count), spread(&self.explained, count));
             self.work.spend_cases(judged.len() * (missed.len() + explained.len()));
             let part = |count: usize, of: &[usize], all: &[usize]| (count * all.len()).div_ceil(of.len().max(1)) as i64;
-            let again = parallel::map(judged, |own| {
-                let wrong = |all: &[usize]| all.iter().filter(|at| !explains(&own.program, &self.cases[**at])).count();
+            let again = parallel::map(judged, |candidate| {
+                let wrong =
+                    |all: &[usize]| all.iter().filter(|at| !explains(&candidate.program, &self.cases[**at])).count();
                 let fixed = part(missed.len() - wrong(&missed), &missed, &self.missed);
                 let worth = fixed - part(wrong(&explained), &explained, &self.explained);
-                Judged { worth, ..own }
+                Judged { worth, ..candidate }
             });
             judged = again;
-            judged.sort_by_key(|own| std::cmp::Reverse(own.worth));
+            judged.sort_by_key(|candidate| std::cmp::Reverse(candidate.worth));
             judged.truncate(kept);
         }
-        judged.retain(|own| own.worth > 0);
+        judged.retain(|candidate| candidate.worth > 0);
         judged
     }
 
@@ -207,15 +208,15 @@ impl Repair<'_> {
         let mut seen = HashSet::new();
         let distinct: Vec<&Sifted> = singles
             .iter()
-            .filter(|own| !own.ranged)
-            .filter(|own| {
+            .filter(|change| !change.ranged)
+            .filter(|change| {
                 // Changes at one place with the same answers count as one, but any structural change may matter in a pair.
-                let place = own.key.rsplit_once('.').map_or(&own.key[..], |(place, _)| place);
-                let rule = if own.structural { own.rule.table().to_string() } else { String::new() };
-                seen.insert((place.to_string(), own.answers.clone(), rule))
+                let place = change.key.rsplit_once('.').map_or(&change.key[..], |(place, _)| place);
+                let rule = if change.structural { change.rule.table().to_string() } else { String::new() };
+                seen.insert((place.to_string(), change.answers.clone(), rule))
             })
             .collect();
-        let keys: HashSet<String> = self.singles().iter().map(|own| own.key().to_string()).collect();
+        let keys: HashSet<String> = self.singles().iter().map(|change| change.key().to_string()).collect();
         let few = spread(sample, FEW);
         // The number of pairs is fixed here, so that it does not depend on the pace of the threads.
         let cost = MAKING + (few.len() * self.part.stored_k()) as u64;
@@ -223,10 +224,11 @@ impl Repair<'_> {
         let tried = parallel::map(&distinct, |first| {
             // Changes that the first one makes possible are tried before changes that were possible without it.
             let all: Vec<Move> = moves::by_key(&first.rule, self.part).into_iter().flatten().collect();
-            let (new, old): (Vec<Move>, Vec<Move>) = all.into_iter().partition(|own| !keys.contains(own.key()));
-            let again = |own: &Move| own.key() > &first.key[..] || own.is_structural() && own.key() != first.key;
-            let old = old.into_iter().filter(|own| !own.is_ranged() && again(own));
-            let mut found = Vec::new();
+            let (new, old): (Vec<Move>, Vec<Move>) = all.into_iter().partition(|change| !keys.contains(change.key()));
+            let again =
+                |change: &Move| change.key() > &first.key[..] || change.is_structural() && change.key() != first.key;
+            let old = old.into_iter().filter(|change| !change.is_ranged() && again(change));
+            let mut fixing = Vec::new();
             for second in new.into_iter().chain(old).take(each).take_while(|_| interrupt::pending().is_none()) {
                 let Some(rule) = second.applied(&first.rule) else { continue };
                 let Some(program) = program(&rule, self.part) else { continue };
@@ -234,10 +236,10 @@ impl Repair<'_> {
                 self.work.spend_cases(few.len());
                 self.work.spend(MAKING);
                 if fixed > 0 {
-                    found.push((fixed, rule));
+                    fixing.push((fixed, rule));
                 }
             }
-            found
+            fixing
         });
         self.best(tried.into_iter().flatten())
     }

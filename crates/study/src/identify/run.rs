@@ -154,8 +154,8 @@ pub fn go_on(device: &mut dyn Device, earlier: &Identification, cases: &[Case], 
     let starts = if plan.catalogue { starts::known(&part, earlier.generation.as_deref()) } else { Vec::new() };
     let found = earlier.rule.clone().map(|rule| Found { rule, known: None, misses: 0 });
     let generation = earlier.generation.clone();
-    let found = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, found)?;
-    Ok(Identification { executions: earlier.executions + found.executions, ..found })
+    let identification = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, found)?;
+    Ok(Identification { executions: earlier.executions + identification.executions, ..identification })
 }
 
 /// Works out the arithmetic that a recording shows, of all that the language has; nothing can be asked.
@@ -328,9 +328,9 @@ impl<'a> Dialogue<'a> {
     fn telling(&mut self, rule: &Rule) -> Tiles {
         let part = self.bench.answers.part.clone();
         let mut telling = Tiles::zeros(&part, 0);
-        let Some(own) = evaluator(rule, &part) else { return telling };
+        let Some(current) = evaluator(rule, &part) else { return telling };
         let others = parallel::map(rule::changes(rule, &part), |change| {
-            evaluator(&Move(vec![change]).applied(rule)?, &part).filter(|other| !rule::equivalent(&own, other))
+            evaluator(&Move(vec![change]).applied(rule)?, &part).filter(|other| !rule::equivalent(&current, other))
         });
         let mut others: Vec<Evaluator> = others.into_iter().flatten().collect();
         let tiles = self.stream.take(LOOKED_THROUGH);
@@ -342,7 +342,7 @@ impl<'a> Dialogue<'a> {
                 break;
             }
             let tile = tiles.slice(at, at + 1);
-            let expected = own.execute_here(&tile);
+            let expected = current.execute_here(&tile);
             let same = parallel::map(&others, |other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
             let mut same = same.into_iter();
             let different: Vec<Evaluator> = others.extract_if(.., |_| same.next() == Some(false)).collect();
@@ -362,8 +362,8 @@ impl<'a> Dialogue<'a> {
             Some(Found { rule, misses, .. }) => (Some(simplest(rule, misses, known)), None),
             None => (None, None),
         };
-        let own = rule.as_ref().and_then(|rule| evaluator(rule, &known.part));
-        let misses = own.as_ref().map_or(usize::MAX, |own| known.misses(own));
+        let evaluator = rule.as_ref().and_then(|rule| evaluator(rule, &known.part));
+        let misses = evaluator.as_ref().map_or(usize::MAX, |evaluator| known.misses(evaluator));
         let (inputs, d) = known.all();
         let Instruction { m, n, k, .. } = known.part;
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
@@ -388,7 +388,8 @@ impl<'a> Dialogue<'a> {
 
 /// Removes the keys that no answer needs from a rule that misses `misses` outputs.
 fn simplest(mut rule: Rule, misses: usize, known: &Answers) -> Rule {
-    let as_good = |rule: &Rule| evaluator(rule, &known.part).is_some_and(|own| known.misses(&own) <= misses);
+    let as_good =
+        |rule: &Rule| evaluator(rule, &known.part).is_some_and(|evaluator| known.misses(&evaluator) <= misses);
     let mut keys: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
     keys.retain(|key| rule.value(key).is_some() && !["instructions", "evidence", "step", "node"].contains(key));
     keys.sort_unstable();

@@ -36,19 +36,19 @@ struct KindCount {
 impl Shortfall {
     /// The outputs that the rule of a finding misses; none where it has no rule.
     pub(super) fn of(finding: &Finding) -> Shortfall {
-        let found = &finding.found;
+        let identification = &finding.found;
         if finding.agrees() {
             return Shortfall::default();
         }
-        let part = found.asked.part();
+        let part = identification.asked.part();
         let held_out: Vec<&Difference> = finding.held_out.iter().flat_map(|run| &run.state.kinds).collect();
-        let evaluator = found.model().and_then(|model| model.evaluator(&part).ok());
-        let Some(given) = evaluator.map(|own| own.execute(&found.asked.inputs)) else {
+        let evaluator = identification.model().and_then(|model| model.evaluator(&part).ok());
+        let Some(given) = evaluator.map(|evaluator| evaluator.execute(&identification.asked.inputs)) else {
             return Shortfall::default();
         };
-        let (d, each) = (&found.asked.d, part.m * part.n);
+        let (d, each) = (&identification.asked.d, part.m * part.n);
         let answer = |at: usize| {
-            let case = found.asked.inputs.case(&part, at / each, at / part.n % part.m, at % part.n);
+            let case = identification.asked.inputs.case(&part, at / each, at / part.n % part.m, at % part.n);
             Answer { case, device: d.get(at), model: given.get(at) }
         };
         let (agreeing, missed): (Vec<usize>, Vec<usize>) = (0..d.len()).partition(|at| given.get(*at) == d.get(*at));
@@ -68,7 +68,7 @@ impl Shortfall {
 
     /// Asked outputs that are missed in one of some kinds.
     pub(super) fn missed(&self, kinds: &[DifferenceKind]) -> u64 {
-        self.asked.iter().filter(|own| kinds.contains(&own.kind)).map(|own| own.missed).sum()
+        self.asked.iter().filter(|count| kinds.contains(&count.kind)).map(|count| count.missed).sum()
     }
 
     /// The missed asked outputs by kind: `12 finite results, 3 codes of NaN`.
@@ -83,7 +83,7 @@ impl Shortfall {
 
     /// The kinds in a sentence: `Every finite result agrees; 21 of 6,528 infinities and NaNs differ.`
     pub(super) fn sentence(&self) -> Option<String> {
-        let has = |kind| self.asked.iter().chain(&self.held_out).any(|own| own.kind == kind);
+        let has = |kind| self.asked.iter().chain(&self.held_out).any(|count| count.kind == kind);
         let finite = has(DifferenceKind::Finite) || has(DifferenceKind::Zero);
         let said = match &self.asked[..] {
             [] => format!("The differing outputs are {}.", self.held_out_words()?),
@@ -122,8 +122,8 @@ fn sample(all: &[usize]) -> impl Iterator<Item = usize> + '_ {
 /// The kinds in which pairs of codes, each with its count, differ; `all` has every output.
 fn counts(d: &Format, pairs: &[(u64, u64, u64)], all: Option<&Codes>) -> Vec<KindCount> {
     let count = |kind: DifferenceKind| {
-        let own = pairs.iter().filter(|(x, y, _)| DifferenceKind::between(d, *x, *y) == kind);
-        let missed = own.map(|(.., count)| count).sum();
+        let of_kind = pairs.iter().filter(|(x, y, _)| DifferenceKind::between(d, *x, *y) == kind);
+        let missed = of_kind.map(|(.., count)| count).sum();
         let could = |code: u64| match (kind, d.decode(code).class) {
             (DifferenceKind::Zero | DifferenceKind::SignOfZero, class) => class == Class::Zero,
             (DifferenceKind::NonFinite, class) => matches!(class, Class::Infinite | Class::Nan),
@@ -135,11 +135,11 @@ fn counts(d: &Format, pairs: &[(u64, u64, u64)], all: Option<&Codes>) -> Vec<Kin
         let of = all.map_or(0, |all| all.iter().filter(|code| could(*code)).count() as u64);
         KindCount { kind, missed, of: of.max(missed) }
     };
-    DifferenceKind::ALL.iter().map(|kind| count(*kind)).filter(|own| own.missed > 0).collect()
+    DifferenceKind::ALL.iter().map(|kind| count(*kind)).filter(|counted| counted.missed > 0).collect()
 }
 
 fn words(all: &[KindCount]) -> Option<String> {
-    let one = |own: &KindCount| format!("{} {}", grouped(own.missed as i64), own.kind.name());
+    let one = |count: &KindCount| format!("{} {}", grouped(count.missed as i64), count.kind.name());
     (!all.is_empty()).then(|| all.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 

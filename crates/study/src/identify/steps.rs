@@ -43,19 +43,19 @@ pub(super) struct Step {
     /// The way in which the parts meet, as masks showed.
     pub manner: Manner,
     /// The arithmetic of the step.
-    pub own: Own,
+    pub arithmetic: StepArithmetic,
 }
 
 impl Step {
     /// True if it is an ordinary addition of two parts.
     fn adds(&self) -> bool {
-        self.own.cut.is_none() && self.parts.len() == 2 && self.own.zero.is_none()
+        self.arithmetic.cut.is_none() && self.parts.len() == 2 && self.arithmetic.zero.is_none()
     }
 }
 
 /// The arithmetic of a step: how it aligns, rounds and treats its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Own {
+pub(super) struct StepArithmetic {
     /// The alignment of the parts; `None` if they are added exactly.
     pub cut: Option<Alignment>,
     /// The number of lanes, and the alignment of the lanes' sums; `None` without lanes.
@@ -120,15 +120,15 @@ pub(super) enum Products {
     Started { second: bool },
 }
 
-impl Own {
+impl StepArithmetic {
     /// The alignment of the sum of the products.
-    fn whole(&self) -> Option<Alignment> {
+    fn products_cut(&self) -> Option<Alignment> {
         self.lanes.map(|(_, cut)| cut).or(self.cut)
     }
 
     /// The last alignment.
     fn last(&self) -> Option<Alignment> {
-        self.late.map(Late::cut).or(self.whole())
+        self.late.map(Late::cut).or(self.products_cut())
     }
 }
 
@@ -149,7 +149,7 @@ impl SumSteps {
         let Order::Meeting(last) = order else { return None };
         let target = Target::new(format::find("f64").ok()?, Rounding::Rne);
         let products = Products::Exact;
-        let own = Own { cut: None, lanes: None, late: None, target, products, zero: None };
+        let arithmetic = StepArithmetic { cut: None, lanes: None, late: None, target, products, zero: None };
         let mut steps = SumSteps { steps: Vec::new(), output: Rounding::Rne, nan };
         // A step is numbered before its parts. Not recursive, because a chain has one level for each of its steps.
         let mut open: Vec<(&Meeting, Option<(usize, usize)>)> = vec![(last, None)];
@@ -170,7 +170,7 @@ impl SumSteps {
                 });
             }
             let leaves = meeting.parts.iter().map(|part| part.leaves().into_iter().collect()).collect();
-            steps.steps.push(Step { parts, leaves, manner: meeting.manner, own });
+            steps.steps.push(Step { parts, leaves, manner: meeting.manner, arithmetic });
         }
         Some(steps)
     }
@@ -201,13 +201,14 @@ impl SumSteps {
     fn chain(&self, last: usize) -> (Vec<usize>, usize) {
         let (mut at, mut added) = (last, Vec::new());
         while let (None, [Part::Product(k), Part::Step(below)] | [Part::Step(below), Part::Product(k)]) =
-            (self.steps[at].own.cut, &self.steps[at].parts[..])
+            (self.steps[at].arithmetic.cut, &self.steps[at].parts[..])
         {
-            let Step { own, parts, .. } = &self.steps[*below];
+            let Step { arithmetic, parts, .. } = &self.steps[*below];
             let started = Products::Started { second: false };
-            let alike = *own == self.steps[at].own || Own { products: started, ..self.steps[at].own } == *own;
+            let alike = *arithmetic == self.steps[at].arithmetic
+                || StepArithmetic { products: started, ..self.steps[at].arithmetic } == *arithmetic;
             let adds = self.steps[*below].adds() && parts.iter().any(|part| matches!(part, Part::Product(_)));
-            if !alike || !adds || matches!(own.products, Products::Alone(..)) {
+            if !alike || !adds || matches!(arithmetic.products, Products::Alone(..)) {
                 break;
             }
             added.push(*k);
@@ -227,8 +228,8 @@ impl SumSteps {
         let mut open = vec![0];
         while let Some(number) = open.pop() {
             let (chained, first) = if sums || scaled { (Vec::new(), number) } else { self.chain(number) };
-            let own = self.steps[first].own;
-            let Own { cut, target, products: form, .. } = own;
+            let arithmetic = self.steps[first].arithmetic;
+            let StepArithmetic { cut, target, products: form, .. } = arithmetic;
             let (mut products, mut terms) = (Vec::new(), Vec::new());
             let mut alone = |k: usize, cut: Option<Alignment>, result: NodeResult| {
                 let name = format!("n{number}p{k}");
@@ -275,7 +276,7 @@ impl SumSteps {
                 }
                 node
             };
-            if let Some((period, _)) = own.lanes {
+            if let Some((period, _)) = arithmetic.lanes {
                 let mut lanes = Vec::new();
                 for lane in 0..period.min(products.len()) {
                     let of_lane: Vec<usize> = products.iter().copied().skip(lane).step_by(period).collect();
@@ -286,16 +287,19 @@ impl SumSteps {
                 lanes.append(&mut terms);
                 (products, terms) = (Vec::new(), lanes);
             }
-            if let Some(Late { sum: bits, other, drop, .. }) = own.late {
+            if let Some(Late { sum: bits, other, drop, .. }) = arithmetic.late {
                 let last = terms.pop().map_or_else(String::new, |term| term.name);
                 let name = format!("n{number}s");
-                rule.nodes.insert(name.clone(), formed(sum(&products, &terms, own.whole(), NodeResult::Aligned)));
+                rule.nodes.insert(
+                    name.clone(),
+                    formed(sum(&products, &terms, arithmetic.products_cut(), NodeResult::Aligned)),
+                );
                 products = Vec::new();
                 terms = vec![Term { name, bits: Some(bits), drop: None }, Term { name: last, bits: Some(other), drop }];
             }
-            let mut node = formed(sum(&products, &terms, own.last(), NodeResult::Rounded(target.rounded())));
+            let mut node = formed(sum(&products, &terms, arithmetic.last(), NodeResult::Rounded(target.rounded())));
             node.kind = kind;
-            node.zero = own.zero.filter(|zero| kind == NodeKind::Sum && *zero != ZeroSign::Positive);
+            node.zero = arithmetic.zero.filter(|zero| kind == NodeKind::Sum && *zero != ZeroSign::Positive);
             rule.nodes.insert(format!("n{number}"), node);
         }
         rule
@@ -327,7 +331,7 @@ impl Target {
 }
 
 /// Changes the arithmetic of step `number` of a program, as far as that needs the same operations.
-pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
+pub(super) fn set(program: &mut Program, number: usize, arithmetic: &StepArithmetic, nan: u64) {
     let d = program.instruction.d;
     let destination = |target, zero| destination(target, (d, nan), zero);
     let name = format!("n{number}");
@@ -339,17 +343,17 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
             continue;
         }
         let alone = kind == Some('p');
-        let (cut, target) = match (own.products, kind) {
-            (Products::Alone(cut, target), Some('p')) => (cut, target.unwrap_or(own.target)),
-            (Products::Started { .. }, Some('p')) => (own.cut, own.target),
-            (_, Some('l')) => (own.cut, own.target),
-            (_, Some(_)) => (own.whole(), own.target),
-            (_, None) => (own.last(), own.target),
+        let (cut, target) = match (arithmetic.products, kind) {
+            (Products::Alone(cut, target), Some('p')) => (cut, target.unwrap_or(arithmetic.target)),
+            (Products::Started { .. }, Some('p')) => (arithmetic.cut, arithmetic.target),
+            (_, Some('l')) => (arithmetic.cut, arithmetic.target),
+            (_, Some(_)) => (arithmetic.products_cut(), arithmetic.target),
+            (_, None) => (arithmetic.last(), arithmetic.target),
         };
         match &mut step.operation {
             ElementaryOperation::Sum(sum) => {
                 sum.alignment = cut;
-                if let (Some(late), None, [sum, other]) = (own.late, kind, &mut sum.addends[..]) {
+                if let (Some(late), None, [sum, other]) = (arithmetic.late, kind, &mut sum.addends[..]) {
                     (sum.bits, other.bits, other.drop) = (Some(late.sum), Some(late.other), late.drop);
                 }
             }
@@ -357,8 +361,8 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
                 *to = destination(target, to.zero);
             }
             ElementaryOperation::Multiply(multiply) if !alone => {
-                multiply.normalised = own.products == Products::Normalised;
-                multiply.rounded = match own.products {
+                multiply.normalised = arithmetic.products == Products::Normalised;
+                multiply.rounded = match arithmetic.products {
                     Products::Rounded(target) => Some(destination(target, ZeroSign::Ieee)),
                     _ => None,
                 };

@@ -8,7 +8,7 @@ use super::{
     fit::{Depth, Fit, ROUNDINGS},
     orders::{self, Undecided},
     run::Dialogue,
-    steps::{Own, Products, Step, SumSteps},
+    steps::{Products, Step, StepArithmetic, SumSteps},
 };
 use crate::{
     base::interrupt,
@@ -86,16 +86,16 @@ impl Dialogue<'_> {
     ) -> Vec<(usize, Order, SumSteps)> {
         let most = self.work.spent() + ORDERING;
         let mut fitting: Vec<(usize, Order, SumSteps)> = Vec::new();
-        for own in orders.iter().cloned() {
+        for order in orders.iter().cloned() {
             if self.work.spent() > most || interrupt::pending().is_some() {
                 break;
             }
-            let Some(steps) = self.fit(directed, &own, nan, (Depth::Usual, most)) else { continue };
+            let Some(steps) = self.fit(directed, &order, nan, (Depth::Usual, most)) else { continue };
             let misses = self.missed_by(&steps);
             if misses <= self.bench.answers.outputs() / NEAR {
-                return vec![(0, own, steps)];
+                return vec![(0, order, steps)];
             }
-            fitting.push((misses, own, steps));
+            fitting.push((misses, order, steps));
         }
         fitting.sort_by_key(|(misses, ..)| *misses);
         fitting.truncate(COMPARED);
@@ -105,11 +105,11 @@ impl Dialogue<'_> {
     /// The number of known answers that these steps do not give.
     fn missed_by(&self, steps: &SumSteps) -> usize {
         let part = &self.bench.answers.part;
-        let own = evaluator(&steps.rule(part), part);
-        if own.as_ref().is_some_and(|own| !own.is_fast()) {
+        let evaluator = evaluator(&steps.rule(part), part);
+        if evaluator.as_ref().is_some_and(|evaluator| !evaluator.is_fast()) {
             self.work.spend_cases(self.bench.answers.outputs());
         }
-        own.map_or(usize::MAX, |own| self.bench.answers.misses(&own))
+        evaluator.map_or(usize::MAX, |evaluator| self.bench.answers.misses(&evaluator))
     }
 
     /// Fits the steps of an order, the last one first, to tiles that show each step alone.
@@ -128,7 +128,7 @@ impl Dialogue<'_> {
         if steps.steps.len() > MOST_STEPS {
             return None;
         }
-        let mut found: Vec<Own> = Vec::new();
+        let mut arithmetics: Vec<StepArithmetic> = Vec::new();
         for number in 0..steps.steps.len() {
             if depth == Depth::Usual && self.work.spent() > most || interrupt::pending().is_some() {
                 return None;
@@ -140,27 +140,27 @@ impl Dialogue<'_> {
                 if cases.is_empty() {
                     continue;
                 }
-                let now = steps.steps[number].own;
+                let now = steps.steps[number].arithmetic;
                 let fit = Fit { part: &part, steps: &steps, number, depth };
                 // Steps are often alike, so the arithmetic of the steps found before is tried first.
-                let alike = found.iter().map(|other| match (shown, other.late) {
+                let alike = arithmetics.iter().map(|other| match (shown, other.late) {
                     (Shown::Sum, Some(_)) => *other,
-                    (Shown::Sum, None) => Own { products: Products::Exact, ..*other },
-                    (Shown::Products, _) => Own { products: other.products, ..now },
+                    (Shown::Sum, None) => StepArithmetic { products: Products::Exact, ..*other },
+                    (Shown::Products, _) => StepArithmetic { products: other.products, ..now },
                 });
                 let mut tried = 0;
-                let same = alike.into_iter().find(|own| {
-                    let (misses, taken) = fit.fails(*own, &cases, 0);
-                    tried += taken;
+                let same = alike.into_iter().find(|arithmetic| {
+                    let (misses, work) = fit.fails(*arithmetic, &cases, 0);
+                    tried += work;
                     misses == 0
                 });
                 self.work.spend(tried);
-                let own = match same {
-                    Some(own) => {
+                let arithmetic = match same {
+                    Some(arithmetic) => {
                         if shown == Shown::Sum {
                             sums = (cases, 0);
                         }
-                        own
+                        arithmetic
                     }
                     None if self.work.spent() > most => continue,
                     None => {
@@ -191,14 +191,14 @@ impl Dialogue<'_> {
                         if shown == Shown::Sum {
                             sums = (cases, fitted.misses);
                         }
-                        fitted.own
+                        fitted.arithmetic
                     }
                 };
-                steps.steps[number].own = own;
+                steps.steps[number].arithmetic = arithmetic;
             }
-            let own = steps.steps[number].own;
-            if !found.contains(&own) {
-                found.push(own);
+            let arithmetic = steps.steps[number].arithmetic;
+            if !arithmetics.contains(&arithmetic) {
+                arithmetics.push(arithmetic);
             }
         }
         Some(steps)

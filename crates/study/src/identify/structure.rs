@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     starts::Start,
-    steps::{Own, Products, SumSteps},
+    steps::{Products, StepArithmetic, SumSteps},
 };
 use crate::{
     arithmetic::{CPosition, Join, Lanes, Rule, Step, ZeroSign},
@@ -20,9 +20,9 @@ pub(super) fn groups(order: &Order, most: usize) -> Vec<usize> {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     let all = order.leaves().iter().filter(products).count();
     for meeting in order.meetings() {
-        let own = meeting.parts.iter().filter(|part| matches!(part, Order::Leaf(Leaf::Product(_)))).count();
+        let direct = meeting.parts.iter().filter(|part| matches!(part, Order::Leaf(Leaf::Product(_)))).count();
         let below = meeting.parts.iter().map(|part| part.leaves().iter().filter(products).count());
-        for count in below.chain([own]).filter(|count| (2..all).contains(count)) {
+        for count in below.chain([direct]).filter(|count| (2..all).contains(count)) {
             *counts.entry(count).or_insert(0) += 1;
         }
     }
@@ -39,9 +39,9 @@ pub(super) fn groups(order: &Order, most: usize) -> Vec<usize> {
 /// The `starts` that sum in the order that was found, as far as the order is decided.
 pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) -> Vec<Start> {
     let fits = |start: &Start| {
-        let own = super::candidate::evaluator(&start.rule, part)?;
-        let own = of_program(own.program())?;
-        Some(agrees(order, &own) || at_once(order).is_some_and(|order| agrees(&order, &own)))
+        let evaluator = super::candidate::evaluator(&start.rule, part)?;
+        let candidate = of_program(evaluator.program())?;
+        Some(agrees(order, &candidate) || at_once(order).is_some_and(|order| agrees(&order, &candidate)))
     };
     starts.into_iter().filter(|start| fits(start) == Some(true)).collect()
 }
@@ -67,9 +67,9 @@ fn at_once(order: &Order) -> Option<Order> {
 ///
 /// A shape has one arithmetic for its sums and one for its additions, so that steps of a kind are taken to be alike.
 pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Rule> {
-    let owns = || steps.steps.iter().map(|step| step.own);
-    let aligned = most(owns().filter(|own| own.cut.is_some()));
-    let added: Vec<Own> = owns().filter(|own| own.cut.is_none()).collect();
+    let arithmetics = || steps.steps.iter().map(|step| step.arithmetic);
+    let aligned = most(arithmetics().filter(|arithmetic| arithmetic.cut.is_some()));
+    let added: Vec<StepArithmetic> = arithmetics().filter(|arithmetic| arithmetic.cut.is_none()).collect();
     let mut all: Vec<Rule> = Vec::new();
     for shape in shapes {
         let mut rule = shape.rule.clone();
@@ -84,16 +84,16 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Rule> {
         // Steps before the last one may round otherwise.
         let is_plain = (rule.c, rule.join) == (CPosition::First, Join::Chain);
         rule.result = Some(sum.target.rounded());
-        if let Some(last) = steps.steps.first().filter(|last| is_plain && last.own.target != sum.target) {
-            (rule.result, rule.between) = (Some(last.own.target.rounded()), Some(sum.target.rounded()));
+        if let Some(last) = steps.steps.first().filter(|last| is_plain && last.arithmetic.target != sum.target) {
+            (rule.result, rule.between) = (Some(last.arithmetic.target.rounded()), Some(sum.target.rounded()));
         }
         rule.alignment = sum.cut.or(rule.alignment);
         rule.output = steps.output().or(rule.output);
         if let (Some((period, cut)), Some(lanes)) = (sum.lanes, &mut rule.lanes) {
             *lanes = Lanes { period, bits: cut.bits, rounding: cut.rounding };
         }
-        if let (Some(own), Some(late)) = (sum.late, &mut rule.late) {
-            *late = own.late();
+        if let (Some(late_sum), Some(late)) = (sum.late, &mut rule.late) {
+            *late = late_sum.late();
         }
         let is_sum = matches!(rule.step, Step::Fused | Step::Exact);
         rule.zero = sum.zero.filter(|zero| is_sum && *zero != ZeroSign::Positive).or(rule.zero);
@@ -102,8 +102,8 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Rule> {
             Products::Normalised => rule.normalised = Some(true),
             _ => {}
         }
-        if let (Some(own), Some(addition)) = (addition, &mut rule.addition) {
-            *addition = own.target.rounded();
+        if let (Some(arithmetic), Some(addition)) = (addition, &mut rule.addition) {
+            *addition = arithmetic.target.rounded();
         }
         if !all.contains(&rule) {
             all.push(rule);
@@ -113,39 +113,40 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Rule> {
 }
 
 /// The most frequent of these arithmetics.
-fn most(owns: impl Iterator<Item = Own>) -> Option<Own> {
-    let mut counted: Vec<(Own, usize)> = Vec::new();
-    for own in owns {
-        match counted.iter_mut().find(|(other, _)| *other == own) {
+fn most(arithmetics: impl Iterator<Item = StepArithmetic>) -> Option<StepArithmetic> {
+    let mut counted: Vec<(StepArithmetic, usize)> = Vec::new();
+    for arithmetic in arithmetics {
+        match counted.iter_mut().find(|(other, _)| *other == arithmetic) {
             Some((_, count)) => *count += 1,
-            None => counted.push((own, 1)),
+            None => counted.push((arithmetic, 1)),
         }
     }
-    counted.into_iter().rev().max_by_key(|(_, count)| *count).map(|(own, _)| own)
+    counted.into_iter().rev().max_by_key(|(_, count)| *count).map(|(arithmetic, _)| arithmetic)
 }
 
 /// True if a sum adds its terms in the order that was found.
 /// If that order leaves a step undecided, only the steps before it are compared.
-fn agrees(found: &Order, own: &Order) -> bool {
-    match (found, own) {
-        (Order::Meeting(found), own) if found.manner == Manner::Undecided => {
+fn agrees(found: &Order, candidate: &Order) -> bool {
+    match (found, candidate) {
+        (Order::Meeting(found), candidate) if found.manner == Manner::Undecided => {
             let mut before = found.parts.iter().filter(|part| matches!(part, Order::Meeting(_)));
-            of_step(found) == own.leaves().into_iter().collect::<Vec<_>>() && before.all(|part| has(own, part))
+            of_step(found) == candidate.leaves().into_iter().collect::<Vec<_>>()
+                && before.all(|part| has(candidate, part))
         }
-        (Order::Leaf(found), Order::Leaf(own)) => found == own,
-        (Order::Meeting(found), Order::Meeting(own)) => {
-            found.parts.len() == own.parts.len()
-                && found.parts.iter().zip(&own.parts).all(|(found, own)| agrees(found, own))
+        (Order::Leaf(found), Order::Leaf(candidate)) => found == candidate,
+        (Order::Meeting(found), Order::Meeting(candidate)) => {
+            found.parts.len() == candidate.parts.len()
+                && found.parts.iter().zip(&candidate.parts).all(|(found, candidate)| agrees(found, candidate))
         }
         _ => false,
     }
 }
 
 /// True if a step of a sum adds the terms of this part, in the order of the part.
-fn has(own: &Order, part: &Order) -> bool {
+fn has(candidate: &Order, part: &Order) -> bool {
     let leaves = part.leaves();
     let mut same = None;
-    own.visit(&mut |step| {
+    candidate.visit(&mut |step| {
         if same.is_none() && step.leaves() == leaves {
             same = Some(step);
         }

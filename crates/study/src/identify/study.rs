@@ -132,8 +132,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(found: Identification, nans: Nans, start: Instant, source: EvidenceSource) -> Finding {
-        let failed = found.failure.as_ref();
+    fn new(identification: Identification, nans: Nans, start: Instant, source: EvidenceSource) -> Finding {
+        let failed = identification.failure.as_ref();
         Finding {
             stopped: failed.map(|failed| interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone()))),
             like: None,
@@ -143,7 +143,7 @@ impl Finding {
             held_out: None,
             seconds: start.elapsed().as_secs_f64(),
             source,
-            found: Identification { nans, ..found },
+            found: Identification { nans, ..identification },
         }
     }
 
@@ -183,12 +183,12 @@ impl Finding {
     /// At most `most` tiles are asked.
     fn ask_again(&mut self, device: &mut dyn Device, reduced: Vec<Refuting>, most: u64, seed: u64) {
         let Some(tested) = self.tested.as_mut().filter(|_| self.stopped.is_none()) else { return };
-        let found = &mut self.found;
-        let before = found.executions;
-        let outcome = ask_reduced(device, found, &mut self.evidence, reduced, most);
-        let left = most.saturating_sub(found.executions - before);
-        self.stopped = outcome.and_then(|()| ask_pairs(device, found, tested, seed, left)).err();
-        if found.misses > 0 {
+        let identification = &mut self.found;
+        let before = identification.executions;
+        let outcome = ask_reduced(device, identification, &mut self.evidence, reduced, most);
+        let left = most.saturating_sub(identification.executions - before);
+        self.stopped = outcome.and_then(|()| ask_pairs(device, identification, tested, seed, left)).err();
+        if identification.misses > 0 {
             self.tested = None;
             self.missed = self.found.missed().unwrap_or_default();
         }
@@ -207,8 +207,9 @@ pub struct Study {
 impl Study {
     /// The model file of the rules that were found; `None` if there is no rule.
     pub fn model_file(&self) -> Option<String> {
-        let found: Vec<&Finding> = self.findings.iter().filter(|finding| finding.found.rule.is_some()).collect();
-        (!found.is_empty()).then(|| model_file(found.iter().map(|finding| (&finding.found, finding.rule_evidence()))))
+        let findings: Vec<&Finding> = self.findings.iter().filter(|finding| finding.found.rule.is_some()).collect();
+        (!findings.is_empty())
+            .then(|| model_file(findings.iter().map(|finding| (&finding.found, finding.rule_evidence()))))
     }
 }
 
@@ -222,9 +223,9 @@ pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Na
         trace.d = with_one_nan(trace.instruction.d, trace.d);
     }
     let start = Instant::now();
-    let found = identify_recording(&trace, catalogue)?;
+    let identification = identify_recording(&trace, catalogue)?;
     let source = EvidenceSource::Recorded { by: name, device: trace.metadata.get("device").cloned(), files: None };
-    let mut finding = Finding::new(found, nans, start, source);
+    let mut finding = Finding::new(identification, nans, start, source);
     let judged = finding.judge();
     finding.stopped = finding.stopped.or(judged.err());
     Ok(finding)
@@ -253,13 +254,13 @@ pub struct Session<'a> {
     request: &'a Request,
     watch: &'a mut dyn FnMut(Progress),
     /// The rules found so far, with which later searches begin.
-    begun: Vec<Rule>,
+    rules: Vec<Rule>,
 }
 
 impl<'a> Session<'a> {
     /// A session with a device; `watch` gets the progress.
     pub fn new(device: &'a mut dyn Device, request: &'a Request, watch: &'a mut dyn FnMut(Progress)) -> Session<'a> {
-        Session { device, request, watch, begun: Vec::new() }
+        Session { device, request, watch, rules: Vec::new() }
     }
 
     /// Works out the arithmetic of each instruction, and adds the findings to `study`.
@@ -278,7 +279,9 @@ impl<'a> Session<'a> {
         let outcome = self.all(instructions, ahead, &mut waiting, study);
         // Findings that wait for their held-out run are kept, although nothing confirms them any more.
         study.findings.extend(
-            waiting.into_iter().map(|own: Finding| Finding { stopped: own.stopped.or(outcome.clone().err()), ..own }),
+            waiting
+                .into_iter()
+                .map(|finding: Finding| Finding { stopped: finding.stopped.or(outcome.clone().err()), ..finding }),
         );
         for finding in study.findings.iter_mut().filter(|finding| finding.like.is_none()) {
             finding.like = likeness(&finding.found);
@@ -302,7 +305,7 @@ impl<'a> Session<'a> {
                     outcome => {
                         let finding = outcome?;
                         if finding.found.misses == 0 {
-                            self.begun.extend(finding.found.rule.clone());
+                            self.rules.extend(finding.found.rule.clone());
                         }
                         self.announce(&finding.found);
                         let stopped = finding.stopped.clone();
@@ -327,10 +330,10 @@ impl<'a> Session<'a> {
     }
 
     /// Lets the device prepare for the held-out run of a rule that was found.
-    fn announce(&mut self, found: &Identification) {
+    fn announce(&mut self, identification: &Identification) {
         let sequence = Sequence::Random { seed: self.held_out_seed() };
-        if let (Some(campaigns), Some(model)) = (self.device.campaigns(), found.model()) {
-            campaigns.announce(&[CampaignWork { instruction: &found.instruction, sequence, model: &model }]);
+        if let (Some(campaigns), Some(model)) = (self.device.campaigns(), identification.model()) {
+            campaigns.announce(&[CampaignWork { instruction: &identification.instruction, sequence, model: &model }]);
         }
     }
 
@@ -340,7 +343,7 @@ impl<'a> Session<'a> {
 
     fn plan(&self) -> Plan {
         let Request { seed, catalogue, limits, .. } = *self.request;
-        let begun = self.begun.clone();
+        let begun = self.rules.clone();
         Plan { seed, budget: limits.search, time: limits.search_time, catalogue, begun, work: WORK }
     }
 
@@ -349,7 +352,7 @@ impl<'a> Session<'a> {
         (self.watch)(Progress::Searching(instruction));
         let start = Instant::now();
         let plan = self.plan();
-        let found = identify(self.device, instruction, plan)?;
+        let identification = identify(self.device, instruction, plan)?;
         let Identity { name, description, .. } = self.device.identity();
         let source = match self.device.model() {
             Some(_) => EvidenceSource::Assumed { why: format!("as {name} computes it") },
@@ -360,7 +363,7 @@ impl<'a> Session<'a> {
                 files: None,
             },
         };
-        Ok(Finding::new(found, self.request.nans, start, source))
+        Ok(Finding::new(identification, self.request.nans, start, source))
     }
 
     /// Compares the rule of a finding with the device, and works out what decided its lines.
@@ -397,9 +400,9 @@ impl<'a> Session<'a> {
             added += cases.len();
             let start = Instant::now();
             let plan = self.plan();
-            let found = go_on(self.device, &finding.found, &cases, plan)?;
+            let identification = go_on(self.device, &finding.found, &cases, plan)?;
             let seconds = finding.seconds;
-            *finding = Finding::new(found, self.request.nans, start, finding.source.clone());
+            *finding = Finding::new(identification, self.request.nans, start, finding.source.clone());
             finding.seconds += seconds;
         }
         self.hold_against(finding);

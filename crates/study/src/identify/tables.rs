@@ -113,7 +113,8 @@ impl Finding {
 pub fn report(study: &Study, device: &str, report: &mut Report) -> Result<()> {
     let all = &study.findings;
     let shortfalls: Vec<Shortfall> = all.iter().map(Shortfall::of).collect();
-    let rows: Vec<IdentifiedRow> = all.iter().zip(&shortfalls).map(|(finding, own)| row(finding, own)).collect();
+    let rows: Vec<IdentifiedRow> =
+        all.iter().zip(&shortfalls).map(|(finding, shortfall)| row(finding, shortfall)).collect();
     report.answer = words::answer(all, &shortfalls, &rows, device);
     report.tables = vec![Table::of("Identified arithmetics", rows)];
     report.tables.extend(lines(all).filled());
@@ -142,15 +143,15 @@ pub fn left_out(lacking: &[Error]) -> Option<String> {
 
 /// The row of a finding.
 fn row(finding: &Finding, shortfall: &Shortfall) -> IdentifiedRow {
-    let found = &finding.found;
+    let identification = &finding.found;
     IdentifiedRow {
-        instruction: found.instruction.name.clone(),
+        instruction: identification.instruction.name.clone(),
         outcome: finding.word(),
         like: finding.like.as_ref().map(|like| like.words.clone()),
-        gives: found.uniform.map(|uniform| uniform.to_string()),
-        executions: found.executions,
-        asked: found.asked.d.len() as u64,
-        misses: found.misses.min(found.asked.d.len()) as u64,
+        gives: identification.uniform.map(|uniform| uniform.to_string()),
+        executions: identification.executions,
+        asked: identification.asked.d.len() as u64,
+        misses: identification.misses.min(identification.asked.d.len()) as u64,
         finite_misses: shortfall.missed(&[DifferenceKind::Finite]),
         zero_misses: shortfall.missed(&[DifferenceKind::Zero, DifferenceKind::SignOfZero]),
         infinity_misses: shortfall.missed(&[DifferenceKind::NonFinite]),
@@ -166,26 +167,26 @@ fn row(finding: &Finding, shortfall: &Shortfall) -> IdentifiedRow {
 
 /// The notes that a reader of the tables needs on an instruction.
 fn remarks(finding: &Finding) -> Vec<String> {
-    let Finding { found, tested, held_out, stopped, .. } = finding;
-    let name = &found.instruction;
+    let Finding { found: identification, tested, held_out, stopped, .. } = finding;
+    let name = &identification.instruction;
     let mut notes = Vec::new();
-    if found.spent {
+    if identification.spent {
         notes.push(format!(
             "{name}: the search ended early, after {} tiles; ‹budget=N› allows N tiles.",
-            grouped(found.executions as i64)
+            grouped(identification.executions as i64)
         ));
     }
     match stopped {
         Some(Error::Interrupted { .. }) | None => {}
         Some(error) => notes.push(format!("{name}: the result covers the answers before the device failed: {error}")),
     }
-    if let (0, Some(tested)) = (found.executions, tested) {
-        let known = found.agreeing();
+    if let (0, Some(tested)) = (identification.executions, tested) {
+        let known = identification.agreeing();
         let also = match known.len() {
             0 | 1 => String::new(),
             count => format!(" {count} known arithmetics give all its outputs: {}.", known.join(", ")),
         };
-        notes.push(format!("{name}: the recorded outputs show: {}.{also}", decisions(found, tested)));
+        notes.push(format!("{name}: the recorded outputs show: {}.{also}", decisions(identification, tested)));
     }
     if let Some(part) = held_out.as_ref().filter(|part| stopped.is_none() && !part.state.finished) {
         notes.push(format!(
@@ -203,8 +204,8 @@ fn remarks(finding: &Finding) -> Vec<String> {
 /// None: nothing is reduced.
 fn differences(findings: &[Finding]) -> Result<Option<Table>> {
     let mut listing = Listing::default();
-    for Finding { found, missed, held_out, .. } in findings {
-        let subject = Subject::Matrix(&found.instruction);
+    for Finding { found: identification, missed, held_out, .. } in findings {
+        let subject = Subject::Matrix(&identification.instruction);
         let regimes = held_out.as_ref().map_or(&[][..], |part| &part.run.regimes);
         let asked = missed.iter().map(|cause| Difference { regime: regimes.len(), ..cause.clone() });
         let listed = held_out.iter().flat_map(|part| part.counterexamples.iter().flatten().cloned());
@@ -222,18 +223,18 @@ fn differences(findings: &[Finding]) -> Result<Option<Table>> {
 ///
 /// # Errors
 /// The rule does not hold for the instruction.
-pub fn tested(found: &Identification) -> Result<Option<Tested>> {
-    let Some(model) = found.model() else { return Ok(None) };
-    let data = RefutingData::recorded("asked", found.asked.clone());
+pub fn tested(identification: &Identification) -> Result<Option<Tested>> {
+    let Some(model) = identification.model() else { return Ok(None) };
+    let data = RefutingData::recorded("asked", identification.asked.clone());
     let mut tested = Vec::new();
     rule::refute(&model, &[data], &mut tested, &mut |_| ())?;
     Ok(tested.pop())
 }
 
 /// Says in sentences how far the answers decide the keys of a rule; unmeasured keys are left out.
-fn decisions(found: &Identification, tested: &Tested) -> String {
+fn decisions(identification: &Identification, tested: &Tested) -> String {
     let mut summaries = summaries(tested);
-    summaries.retain(|summary| found.is_measured(&summary.key));
+    summaries.retain(|summary| identification.is_measured(&summary.key));
     rule::sentences(&summaries)
 }
 
@@ -245,12 +246,12 @@ fn lines(findings: &[Finding]) -> Table {
     Table::of("Evidence for each line", rows.flatten())
 }
 
-fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> Vec<LineEvidenceRow> {
-    let part = found.asked.part();
+fn line_rows(identification: &Identification, tested: &Tested, evidence: &[Refuting]) -> Vec<LineEvidenceRow> {
+    let part = identification.asked.part();
     let row = |summary: rule::KeySummary| {
         let last = evidence.iter().find(|refuting| refuting.change.key == summary.key);
         LineEvidenceRow {
-            instruction: found.instruction.name.clone(),
+            instruction: identification.instruction.name.clone(),
             value: summary.value,
             agreeing: summary.agreeing.join(", "),
             decision: summary.decision.name(),
@@ -264,7 +265,7 @@ fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> 
     // A key that the rule lacks is worth a line only if the answers leave it open.
     let said = |summary: &rule::KeySummary| {
         let open = [Decision::Undecided, Decision::Partly, Decision::OpenInPair].contains(&summary.decision);
-        found.is_measured(&summary.key) && (summary.value != "absent" || open)
+        identification.is_measured(&summary.key) && (summary.value != "absent" || open)
     };
     summaries(tested).into_iter().filter(said).map(row).collect()
 }

@@ -58,7 +58,7 @@ fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &s
         (outcome, false) => {
             let no = if outcome == "unfinished" { "So far no rule" } else { "No rule" };
             let said: String =
-                shortfall.sentence().iter().chain(&shortfall.common).map(|own| format!(" {own}")).collect();
+                shortfall.sentence().iter().chain(&shortfall.common).map(|sentence| format!(" {sentence}")).collect();
             format!("{no} gives all answers of {i} on {device}. The nearest: {arithmetic} It misses {support}.{said}")
         }
     }
@@ -66,8 +66,8 @@ fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &s
 
 /// The rule in sentences, and the shipped rule that it equals or is nearest to.
 fn described(finding: &Finding) -> String {
-    let found = &finding.found;
-    let program = found.model().and_then(|model| model.program(&found.instruction).ok());
+    let identification = &finding.found;
+    let program = identification.model().and_then(|model| model.program(&identification.instruction).ok());
     let words = program.map(|program| arithmetic::sentences(&program));
     let like = finding.like.as_ref().map(|like| like.sentence.clone());
     words.into_iter().chain(like).collect::<Vec<_>>().join(" ")
@@ -99,7 +99,7 @@ fn subject(device: &str) -> String {
 
 /// The known arithmetics of a device in one sentence; `None` without fingerprints.
 pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
-    let unknown = all.iter().filter(|found| found.matching.is_empty()).count();
+    let unknown = all.iter().filter(|one| one.matching.is_empty()).count();
     match all {
         [] => None,
         [one] => Some(match fingerprint(one).arithmetic {

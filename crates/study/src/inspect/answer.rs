@@ -116,7 +116,8 @@ pub fn compared(
         ([one], [other]) if second.get(&one.name).is_none() => Some((one.name.as_str(), other)),
         _ => None,
     };
-    let partner = |name: &str| second.get(name).or(only.filter(|(own, _)| *own == name).map(|(_, other)| other));
+    let partner =
+        |name: &str| second.get(name).or(only.filter(|(only_name, _)| *only_name == name).map(|(_, other)| other));
     let mut rows: Vec<ComparedTensorRow> = Vec::new();
     let mut outcome = Ok(());
     for tensor in chosen {
@@ -134,13 +135,17 @@ pub fn compared(
     }
     if outcome.is_ok() && only.is_none() && chosen.len() == first.tensors.len() {
         rows.extend(
-            second.tensors.iter().filter(|own| first.get(&own.name).is_none()).map(|own| missing(second, own, false)),
+            second
+                .tensors
+                .iter()
+                .filter(|tensor| first.get(&tensor.name).is_none())
+                .map(|tensor| missing(second, tensor, false)),
         );
     }
     let both = rows.iter().filter(|row| row.first.is_some() && row.second.is_some()).count();
     if outcome.is_ok() && both == 0 {
-        let names = |own: &Checkpoint| {
-            own.tensors.first().map_or("no tensor".to_string(), |tensor| format!("'{}'", one_line(&tensor.name)))
+        let names = |checkpoint: &Checkpoint| {
+            checkpoint.tensors.first().map_or("no tensor".to_string(), |tensor| format!("'{}'", one_line(&tensor.name)))
         };
         outcome = Err(Error::request(format!(
             "{} and {} have no tensor of the same name: the first has {}, the second {}",
@@ -179,12 +184,12 @@ pub fn compared(
 
 /// The row of a tensor that one checkpoint lacks.
 fn missing(checkpoint: &Checkpoint, tensor: &CheckpointTensor, in_first: bool) -> ComparedTensorRow {
-    let own = Some(format_name(&checkpoint.file, tensor));
+    let format = Some(format_name(&checkpoint.file, tensor));
     ComparedTensorRow {
         tensor: tensor.name.clone(),
         shape: tensor.shape.clone(),
-        first: own.clone().filter(|_| in_first),
-        second: own.filter(|_| !in_first),
+        first: format.clone().filter(|_| in_first),
+        second: format.filter(|_| !in_first),
         finding: if in_first { "the second lacks it".into() } else { "the first lacks it".into() },
         values: None,
         differ: None,

@@ -119,9 +119,9 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
             }
         })
     };
-    let one = |piece, (): &mut ()| of_piece(&piece).map(|own| (own, piece.len() as u64));
-    work::each(first.1.pieces(), TOGETHER, one, |(own, count)| {
-        all.add(&own);
+    let one = |piece, (): &mut ()| of_piece(&piece).map(|differences| (differences, piece.len() as u64));
+    work::each(first.1.pieces(), TOGETHER, one, |(differences, count)| {
+        all.add(&differences);
         done(count);
     })?;
     (row.values, row.differ) = (Some(first.1.len() as u64), Some(all.differ()));
@@ -146,7 +146,7 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
         && blocks(x, first.1) == blocks(y, second.1)
     {
         let same = same_parts((x, &readers.0), (y, &readers.1), first.1)?;
-        let has = |own: &Reading2, all: &SameParts| all.codes.iter().any(|(key, same)| *same && *key == own.0);
+        let has = |reading: &Reading2, all: &SameParts| all.codes.iter().any(|(key, same)| *same && *key == reading.0);
         let usual = Reading2((x.reading.packing, y.reading.packing), (x.reading.swizzled, y.reading.swizzled));
         row.same_codes = Some(has(&usual, &same));
         row.same_scales = Some(same.scales.iter().any(|(key, same)| *same && *key == usual.1));
@@ -169,7 +169,7 @@ fn same_bytes((one, first): Side, (other, second): Side) -> Result<bool> {
     }
     for (x, y) in first.arrays.iter().zip(&second.arrays) {
         let find = |checkpoint: &'_ Checkpoint, name: &str| {
-            checkpoint.file.arrays.iter().position(|own| own.name == name && own.complete)
+            checkpoint.file.arrays.iter().position(|array| array.name == name && array.complete)
         };
         let (Some(x), Some(y)) = (find(one, x), find(other, y)) else { return Ok(false) };
         let (x, y) = (&one.file.arrays[x], &other.file.arrays[y]);
@@ -291,24 +291,26 @@ fn differences_of_long(
 }
 
 /// Rows and columns of a block.
-fn blocks(own: &Quantised, tensor: &CheckpointTensor) -> (usize, usize) {
-    own.sharing.extents(Matrices::of(&tensor.read_shape))
+fn blocks(quantised: &Quantised, tensor: &CheckpointTensor) -> (usize, usize) {
+    quantised.sharing.extents(Matrices::of(&tensor.read_shape))
 }
 
 /// The orders of nibbles that are tried.
-fn packings(own: &Quantised) -> Vec<Packing> {
-    let usual = own.reading.packing;
-    if own.format.bits != 4 || usual == Packing::Single {
+fn packings(quantised: &Quantised) -> Vec<Packing> {
+    let usual = quantised.reading.packing;
+    if quantised.format.bits != 4 || usual == Packing::Single {
         return vec![usual];
     }
     let mut all = vec![usual];
-    let run = match own.sharing {
+    let run = match quantised.sharing {
         Sharing::Block(1, width) if width.is_multiple_of(2) => width,
         _ => 32,
     };
     for other in [Packing::LowFirst, Packing::HighFirst, Packing::Halves(run), Packing::Halves(32)] {
-        let fits =
-            !matches!((other, own.place), (Packing::Halves(run), ScalePlace::Inside { length, .. }) if run > length);
+        let fits = !matches!(
+            (other, quantised.place),
+            (Packing::Halves(run), ScalePlace::Inside { length, .. }) if run > length
+        );
         if fits && !all.contains(&other) {
             all.push(other);
         }
@@ -316,8 +318,12 @@ fn packings(own: &Quantised) -> Vec<Packing> {
     all
 }
 
-fn orders(own: &Quantised) -> Vec<bool> {
-    if own.either_order { vec![own.reading.swizzled, !own.reading.swizzled] } else { vec![own.reading.swizzled] }
+fn orders(quantised: &Quantised) -> Vec<bool> {
+    if quantised.either_order {
+        vec![quantised.reading.swizzled, !quantised.reading.swizzled]
+    } else {
+        vec![quantised.reading.swizzled]
+    }
 }
 
 /// Finds the parts that are the same, for all readings of one side and the usual one of the other.
@@ -333,8 +339,8 @@ fn same_parts(
     };
     let mut codes: Vec<((Packing, Packing), bool)> =
         pairs(packings(x), packings(y)).into_iter().map(|key| (key, true)).collect();
-    let (own, other) = (orders(x), orders(y));
-    let one_side = other.iter().map(|y| (own[0], *y)).chain(own.iter().skip(1).map(|x| (*x, other[0])));
+    let (orders_x, orders_y) = (orders(x), orders(y));
+    let one_side = orders_y.iter().map(|y| (orders_x[0], *y)).chain(orders_x.iter().skip(1).map(|x| (*x, orders_y[0])));
     let mut scales: Vec<((bool, bool), bool)> = one_side.map(|key| (key, true)).collect();
     // Most readings fail on the first piece, and are not asked again.
     for piece in tensor.pieces() {
@@ -395,9 +401,9 @@ fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<Str
 
 /// The difference of the global scales in words; `None` if there is none.
 fn global_words(x: &Quantised, y: &Quantised) -> Option<String> {
-    let factor = |own: &Quantised, at: usize| {
-        let value = own.global.get(at).or(own.global.first()).copied().unwrap_or(1.0);
-        match own.reading.global {
+    let factor = |quantised: &Quantised, at: usize| {
+        let value = quantised.global.get(at).or(quantised.global.first()).copied().unwrap_or(1.0);
+        match quantised.reading.global {
             Some(GlobalScale::Divides) => 1.0 / value,
             _ => value,
         }
@@ -428,16 +434,17 @@ fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Dif
     // The first piece tells readings apart that are wrong as a whole.
     let Some(piece) = sides.0.1.pieces().next() else { return Ok(None) };
     for (side, which) in [(&sides.0, "first"), (&sides.1, "second")] {
-        let Some(own) = side.1.quantised() else { continue };
-        for packing in packings(own) {
-            for swizzled in orders(own) {
-                let directions = own.reading.global.map_or(vec![None], |used| vec![Some(used), Some(used.reversed())]);
+        let Some(quantised) = side.1.quantised() else { continue };
+        for packing in packings(quantised) {
+            for swizzled in orders(quantised) {
+                let directions =
+                    quantised.reading.global.map_or(vec![None], |used| vec![Some(used), Some(used.reversed())]);
                 for global in directions {
                     let reading = Reading { packing, swizzled, global };
-                    if reading == own.reading {
+                    if reading == quantised.reading {
                         continue;
                     }
-                    let values = |reader: &TensorReader, own: bool| reader.values(&piece, own.then_some(reading));
+                    let values = |reader: &TensorReader, tried: bool| reader.values(&piece, tried.then_some(reading));
                     let found = match which {
                         "first" => differences(&values(&readers.0, true)?, &values(&readers.1, false)?),
                         _ => differences(&values(&readers.0, false)?, &values(&readers.1, true)?),
@@ -449,13 +456,13 @@ fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Dif
                     };
                     if error < usual / 2.0 && error < 0.5 && best.as_ref().is_none_or(|(least, _)| error < *least) {
                         let mut words = Vec::new();
-                        if packing != own.reading.packing {
+                        if packing != quantised.reading.packing {
                             words.push(packing.words());
                         }
-                        if swizzled != own.reading.swizzled {
+                        if swizzled != quantised.reading.swizzled {
                             words.push(order_words(swizzled).into());
                         }
-                        if let Some(global) = global.filter(|global| Some(*global) != own.reading.global) {
+                        if let Some(global) = global.filter(|global| Some(*global) != quantised.reading.global) {
                             words.push(format!("a global scale that {}", global.name()));
                         }
                         let close = if error == 0.0 {

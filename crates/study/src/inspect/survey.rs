@@ -114,14 +114,14 @@ impl Survey {
         let other = tensor.quantised().and_then(other_packing);
         let mut all = Counts::default();
         let one = |piece: TensorPiece, (): &mut ()| {
-            counts(&reader, tensor, &piece, other).map(|own| (own, piece.len() as u64))
+            counts(&reader, tensor, &piece, other).map(|counts| (counts, piece.len() as u64))
         };
-        work::each(tensor.pieces(), TOGETHER, one, |(own, count)| {
-            all = all.plus(&own);
+        work::each(tensor.pieces(), TOGETHER, one, |(counts, count)| {
+            all = all.plus(&counts);
             done(count);
         })?;
-        let own = tensor.quantised();
-        let reversed = own.and_then(|own| reversed(own, all.largest?));
+        let quantised = tensor.quantised();
+        let reversed = quantised.and_then(|quantised| reversed(quantised, all.largest?));
         Ok(Survey {
             values: tensor.len() as u64,
             largest: all.largest,
@@ -129,19 +129,20 @@ impl Survey {
             infinite: all.infinite,
             negative_zeros: all.negative_zeros,
             scales: (all.nan_scales, all.negative_scales),
-            nibbles: own
-                .filter(|own| own.format.bits == 4 && own.reading.packing != Packing::Single)
+            nibbles: quantised
+                .filter(|quantised| quantised.format.bits == 4 && quantised.reading.packing != Packing::Single)
                 .map(|_| nibbles(&all)),
-            global: own.and_then(|own| own.reading.global.map(|_| global(own, all.largest, reversed))),
-            order: own.and_then(|own| order(own, &all)),
+            global: quantised
+                .and_then(|quantised| quantised.reading.global.map(|_| global(quantised, all.largest, reversed))),
+            order: quantised.and_then(|quantised| order(quantised, &all)),
             reversed,
         })
     }
 }
 
 /// The order of nibbles that puts other codes into blocks than a tensor's own.
-fn other_packing(own: &Quantised) -> Option<Packing> {
-    match (own.sharing, own.reading.packing, own.format.bits) {
+fn other_packing(quantised: &Quantised) -> Option<Packing> {
+    match (quantised.sharing, quantised.reading.packing, quantised.format.bits) {
         (Sharing::Block(1, 16), Packing::LowFirst | Packing::HighFirst, 4) => Some(Packing::Halves(32)),
         (Sharing::Block(1, 16), Packing::Halves(32), 4) => Some(Packing::LowFirst),
         _ => None,
@@ -154,28 +155,28 @@ fn counts(
     piece: &TensorPiece,
     other: Option<Packing>,
 ) -> Result<Counts> {
-    let mut found = Counts::default();
+    let mut counts = Counts::default();
     for value in reader.values(piece, None)? {
         match value {
-            value if value.is_nan() => found.nan += 1,
-            value if value.is_infinite() => found.infinite += 1,
+            value if value.is_nan() => counts.nan += 1,
+            value if value.is_infinite() => counts.infinite += 1,
             value => {
-                found.largest = Some(found.largest.unwrap_or(0.0).max(value.abs()));
-                found.negative_zeros += u64::from(value == 0.0 && value.is_sign_negative());
+                counts.largest = Some(counts.largest.unwrap_or(0.0).max(value.abs()));
+                counts.negative_zeros += u64::from(value == 0.0 && value.is_sign_negative());
             }
         }
     }
-    let Some(own) = tensor.quantised() else { return Ok(found) };
-    for scale in reader.scales_that_begin(piece, own)? {
-        found.nan_scales += u64::from(scale.is_nan());
-        found.negative_scales += u64::from(scale < 0.0);
+    let Some(quantised) = tensor.quantised() else { return Ok(counts) };
+    for scale in reader.scales_that_begin(piece, quantised)? {
+        counts.nan_scales += u64::from(scale.is_nan());
+        counts.negative_scales += u64::from(scale < 0.0);
     }
-    let Sharing::Block(1, width) = own.sharing else { return Ok(found) };
-    if other.is_none() && !own.either_order {
-        return Ok(found);
+    let Sharing::Block(1, width) = quantised.sharing else { return Ok(counts) };
+    if other.is_none() && !quantised.either_order {
+        return Ok(counts);
     }
-    let codes = reader.codes(piece, own.reading.packing)?;
-    let near = near_largest(own);
+    let codes = reader.codes(piece, quantised.reading.packing)?;
+    let near = near_largest(quantised);
     let columns = piece.columns.len().max(1);
     let is_full = |block: &[f64]| block.iter().any(|code| code.abs() >= near);
     if let Some(other) = other {
@@ -186,40 +187,41 @@ fn counts(
                 if block.iter().all(|code| *code == 0.0) || otherwise.iter().all(|code| *code == 0.0) {
                     continue;
                 }
-                found.blocks += 1;
-                found.full += u64::from(is_full(block));
-                found.full_otherwise += u64::from(is_full(otherwise));
+                counts.blocks += 1;
+                counts.full += u64::from(is_full(block));
+                counts.full_otherwise += u64::from(is_full(otherwise));
             }
         }
     }
-    if own.either_order {
-        let zero = smallest_scale(own);
+    if quantised.either_order {
+        let zero = smallest_scale(quantised);
         let (rows, tiles) = (reader.scales(piece, false)?, reader.scales(piece, true)?);
         let blocks = codes.chunks(columns).flat_map(|row| row.chunks(width));
         for ((block, row), tile) in blocks.zip(&rows.values).zip(&tiles.values) {
             let zeros = block.iter().all(|code| *code == 0.0);
-            found.against_rows += u64::from(zeros != (*row == zero));
-            found.against_tiles += u64::from(zeros != (*tile == zero));
+            counts.against_rows += u64::from(zeros != (*row == zero));
+            counts.against_tiles += u64::from(zeros != (*tile == zero));
         }
     }
-    Ok(found)
+    Ok(counts)
 }
 
 /// Least magnitude of a code that a block's largest value gets.
-fn near_largest(own: &Quantised) -> f64 {
-    let values = (0..=own.format.code_mask()).map(|code| (own.format.to_f64(code) + own.offset).abs());
+fn near_largest(quantised: &Quantised) -> f64 {
+    let values =
+        (0..=quantised.format.code_mask()).map(|code| (quantised.format.to_f64(code) + quantised.offset).abs());
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
     let largest = values.last().copied().unwrap_or(0.0);
     // Scales that are powers of two leave the largest code, or the one below it.
     let below = values.len().checked_sub(2).map_or(largest, |at| values[at]);
-    if own.scale_format.name == "e8m0" { below } else { largest }
+    if quantised.scale_format.name == "e8m0" { below } else { largest }
 }
 
 /// The scale of a block of zeros.
-fn smallest_scale(own: &Quantised) -> f64 {
-    own.scale_format.to_f64(0)
+fn smallest_scale(quantised: &Quantised) -> f64 {
+    quantised.scale_format.to_f64(0)
 }
 
 fn nibbles(all: &Counts) -> Evidence {
@@ -227,10 +229,10 @@ fn nibbles(all: &Counts) -> Evidence {
         return Evidence::Named;
     }
     let share = |count: u64| count as f64 / all.blocks as f64;
-    let (own, other) = (share(all.full), share(all.full_otherwise));
-    if own >= FULL && own - other >= APART {
+    let (usual, other) = (share(all.full), share(all.full_otherwise));
+    if usual >= FULL && usual - other >= APART {
         Evidence::Values
-    } else if other >= FULL && other - own >= APART {
+    } else if other >= FULL && other - usual >= APART {
         Evidence::Against
     } else {
         Evidence::Named
@@ -238,16 +240,16 @@ fn nibbles(all: &Counts) -> Evidence {
 }
 
 /// The largest magnitude by the other direction of the global scale.
-fn reversed(own: &Quantised, largest: f64) -> Option<f64> {
-    let global = own.global.iter().copied().fold(f64::NAN, f64::max);
-    match own.reading.global? {
+fn reversed(quantised: &Quantised, largest: f64) -> Option<f64> {
+    let global = quantised.global.iter().copied().fold(f64::NAN, f64::max);
+    match quantised.reading.global? {
         GlobalScale::Multiplies => Some(largest / global / global),
         GlobalScale::Divides => Some(largest * global * global),
     }
 }
 
-fn global(own: &Quantised, largest: Option<f64>, reversed: Option<f64>) -> Evidence {
-    if own.global.iter().all(|global| *global == 1.0) {
+fn global(quantised: &Quantised, largest: Option<f64>, reversed: Option<f64>) -> Evidence {
+    if quantised.global.iter().all(|global| *global == 1.0) {
         return Evidence::Same;
     }
     let plausible = |value: Option<f64>| value.is_some_and(|value| PLAUSIBLE.contains(&value));
@@ -258,13 +260,15 @@ fn global(own: &Quantised, largest: Option<f64>, reversed: Option<f64>) -> Evide
     }
 }
 
-fn order(own: &Quantised, all: &Counts) -> Option<Evidence> {
-    let in_tiles = |own: &Quantised| matches!(own.sharing, Sharing::Block(1, _)) && own.scale_format.bytes() == 1;
-    if !own.either_order {
-        let arrays = matches!(own.place, ScalePlace::Array(_));
-        return (in_tiles(own) && arrays).then_some(Evidence::Shape);
+fn order(quantised: &Quantised, all: &Counts) -> Option<Evidence> {
+    let in_tiles = |quantised: &Quantised| {
+        matches!(quantised.sharing, Sharing::Block(1, _)) && quantised.scale_format.bytes() == 1
+    };
+    if !quantised.either_order {
+        let arrays = matches!(quantised.place, ScalePlace::Array(_));
+        return (in_tiles(quantised) && arrays).then_some(Evidence::Shape);
     }
-    let (against, against_other) = match own.reading.swizzled {
+    let (against, against_other) = match quantised.reading.swizzled {
         false => (all.against_rows, all.against_tiles),
         true => (all.against_tiles, all.against_rows),
     };

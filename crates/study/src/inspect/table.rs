@@ -137,7 +137,7 @@ fn nibbles(tensor: &CheckpointTensor, packing: Packing, evidence: Evidence) -> C
     if tensor.named_by != "names" {
         return named;
     }
-    let width = match tensor.quantised().map(|own| own.sharing) {
+    let width = match tensor.quantised().map(|quantised| quantised.sharing) {
         Some(Sharing::Block(1, width)) if width.is_multiple_of(2) && width <= APART => Some(width),
         _ => None,
     };
@@ -154,22 +154,22 @@ fn nibbles(tensor: &CheckpointTensor, packing: Packing, evidence: Evidence) -> C
 fn global(tensor: &CheckpointTensor, global: GlobalScale, evidence: Evidence, survey: &Survey) -> Convention {
     let words = format!("global scale {}", global.name());
     let number = |value: Option<f64>| value.map_or("-".into(), three_digits);
-    let (own, other) = (number(survey.largest), number(survey.reversed));
+    let (largest, other) = (number(survey.largest), number(survey.reversed));
     let named = Convention::new(words.clone(), tensor.named_by);
-    let all = tensor.quantised().map_or(&[][..], |own| &own.global);
+    let all = tensor.quantised().map_or(&[][..], |quantised| &quantised.global);
     if let Some(wrong) = all.iter().find(|scale| !(scale.is_finite() && **scale > 0.0)) {
         return named.doubted(format!("the global scale is {wrong}, and scales are positive numbers"));
     }
     match evidence {
         Evidence::Values => Convention::new(words, "values"),
         Evidence::Against => named.doubted(format!(
-            "values contradict the global scale: if it {}, the largest value is {other} and not {own}",
+            "values contradict the global scale: if it {}, the largest value is {other} and not {largest}",
             global.reversed().name()
         )),
         Evidence::Same => named.doubted("the global scale is 1: both directions give the same values"),
         _ if survey.largest.is_none_or(|largest| largest == 0.0) => named,
         _ => named.doubted(format!(
-            "values do not decide the global scale: the largest is {own} if it {}, {other} if it {}",
+            "values do not decide the global scale: the largest is {largest} if it {}, {other} if it {}",
             global.name(),
             global.reversed().name()
         )),
@@ -178,11 +178,11 @@ fn global(tensor: &CheckpointTensor, global: GlobalScale, evidence: Evidence, su
 
 /// The order of the scales of a tensor.
 fn order(tensor: &CheckpointTensor, swizzled: bool, evidence: Evidence) -> Convention {
-    let (own, other) = (order_words(swizzled), order_words(!swizzled));
-    let named = Convention::new(own, tensor.named_by);
+    let (words, other) = (order_words(swizzled), order_words(!swizzled));
+    let named = Convention::new(words, tensor.named_by);
     match evidence {
-        Evidence::Shape => Convention::new(own, "shape"),
-        Evidence::Values => Convention::new(own, "values"),
+        Evidence::Shape => Convention::new(words, "shape"),
+        Evidence::Values => Convention::new(words, "values"),
         Evidence::Against => {
             named.doubted(format!("values contradict the order of scales: blocks of zeros fit {other}"))
         }
@@ -209,10 +209,10 @@ fn unsigned_zero(format: &str, survey: &Survey) -> Option<String> {
 }
 
 /// Doubts about the scales of a tensor: NaN, negative, or with values that weights do not have.
-fn unlikely(own: &Quantised, survey: &Survey) -> Vec<String> {
+fn unlikely(quantised: &Quantised, survey: &Survey) -> Vec<String> {
     let mut doubts = Vec::new();
     let (nan, negative) = survey.scales;
-    let negative = if own.signed { 0 } else { negative };
+    let negative = if quantised.signed { 0 } else { negative };
     for (count, what) in [(nan, "NaN"), (negative, "negative")] {
         match count {
             0 => {}
@@ -221,7 +221,7 @@ fn unlikely(own: &Quantised, survey: &Survey) -> Vec<String> {
         }
     }
     // The direction of a global scale has a doubt of its own.
-    let is_said = own.reading.global.is_some() && survey.global == Some(Evidence::Against);
+    let is_said = quantised.reading.global.is_some() && survey.global == Some(Evidence::Against);
     if let Some(largest) = survey.largest.filter(|largest| *largest > 0.0 && !WEIGHTS.contains(largest) && !is_said) {
         doubts.push(format!(
             "the largest value is {}, and weights are rarely {}: scales may be reciprocals",
@@ -240,26 +240,29 @@ impl CheckpointTensorRow {
         survey: Option<&Survey>,
         format: String,
     ) -> CheckpointTensorRow {
-        let own = tensor.quantised();
-        let both = own.zip(survey);
-        let nibbles = both.and_then(|(own, survey)| Some(nibbles(tensor, own.reading.packing, survey.nibbles?)));
-        let global = both.and_then(|(own, survey)| Some(global(tensor, own.reading.global?, survey.global?, survey)));
-        let order = both.and_then(|(own, survey)| Some(order(tensor, own.reading.swizzled, survey.order?)));
+        let quantised = tensor.quantised();
+        let both = quantised.zip(survey);
+        let nibbles =
+            both.and_then(|(quantised, survey)| Some(nibbles(tensor, quantised.reading.packing, survey.nibbles?)));
+        let global = both
+            .and_then(|(quantised, survey)| Some(global(tensor, quantised.reading.global?, survey.global?, survey)));
+        let order = both.and_then(|(quantised, survey)| Some(order(tensor, quantised.reading.swizzled, survey.order?)));
         let conventions: Vec<&Convention> = [&nibbles, &global, &order].into_iter().flatten().collect();
         let mut doubts = tensor.doubts.clone();
         if let TensorContent::Opaque { why, .. } = &tensor.content {
             doubts.push(why.clone());
         }
-        doubts.extend(conventions.iter().filter_map(|own| own.doubt.clone()));
-        if let Some((own, survey)) = both {
-            doubts.extend(unlikely(own, survey));
+        doubts.extend(conventions.iter().filter_map(|convention| convention.doubt.clone()));
+        if let Some((quantised, survey)) = both {
+            doubts.extend(unlikely(quantised, survey));
         }
         doubts.extend(survey.and_then(|survey| unsigned_zero(&format, survey)));
         // Contradictions come first.
         doubts.sort_by_key(|doubt| !doubt.starts_with("values contradict"));
         let joined = |words: &[String]| (!words.is_empty()).then(|| words.join("; "));
-        let words: Vec<String> = conventions.iter().map(|own| format!("{} ({})", own.words, own.known_by)).collect();
-        let reading = own.map(|own| own.reading);
+        let words: Vec<String> =
+            conventions.iter().map(|convention| format!("{} ({})", convention.words, convention.known_by)).collect();
+        let reading = quantised.map(|quantised| quantised.reading);
         let count = |of: fn(&Survey) -> u64| survey.map(of).filter(|count| *count > 0);
         CheckpointTensorRow {
             tensor: tensor.name.clone(),
@@ -267,21 +270,21 @@ impl CheckpointTensorRow {
             layout_by: (!tensor.layouts.is_empty()).then_some(tensor.named_by),
             layout: joined(&tensor.layouts).map(|names| names.replace("; ", " or ")),
             format,
-            scale_format: own.map(|own| own.scale_format.name.to_string()),
-            per: own.map(|own| own.sharing.to_string()),
-            global_scale: own.and_then(|own| own.global.iter().copied().reduce(f64::max)),
+            scale_format: quantised.map(|quantised| quantised.scale_format.name.to_string()),
+            per: quantised.map(|quantised| quantised.sharing.to_string()),
+            global_scale: quantised.and_then(|quantised| quantised.global.iter().copied().reduce(f64::max)),
             // The shape of codes that are not decoded may not be that of the values.
             bits_per_value: (!tensor.is_empty() && (tensor.is_decoded() || tensor.layouts.is_empty()))
                 .then(|| 8.0 * tensor.bytes as f64 / tensor.len() as f64),
             largest: survey.and_then(|survey| survey.largest),
             convention: joined(&words),
             doubt: joined(&doubts),
-            nibble_order: nibbles.as_ref().map(|own| own.words.clone()),
-            nibble_order_by: nibbles.map(|own| own.known_by),
+            nibble_order: nibbles.as_ref().map(|convention| convention.words.clone()),
+            nibble_order_by: nibbles.map(|convention| convention.known_by),
             global_scale_use: reading.and_then(|reading| reading.global).map(|global| global.name()),
-            global_scale_by: global.map(|own| own.known_by),
-            scale_order: order.as_ref().map(|own| own.words.clone()),
-            scale_order_by: order.map(|own| own.known_by),
+            global_scale_by: global.map(|convention| convention.known_by),
+            scale_order: order.as_ref().map(|convention| convention.words.clone()),
+            scale_order_by: order.map(|convention| convention.known_by),
             nan: count(|survey| survey.nan),
             infinite: count(|survey| survey.infinite),
             arrays: tensor.arrays.clone(),
@@ -293,10 +296,15 @@ impl CheckpointTensorRow {
 /// The name of the format of a tensor's elements.
 pub(super) fn format_name(file: &ArrayFile, tensor: &CheckpointTensor) -> String {
     match &tensor.content {
-        TensorContent::Quantised(own) if own.offset != 0.0 => {
-            format!("{} {} {}", own.format, if own.offset < 0.0 { '-' } else { '+' }, own.offset.abs())
+        TensorContent::Quantised(quantised) if quantised.offset != 0.0 => {
+            format!(
+                "{} {} {}",
+                quantised.format,
+                if quantised.offset < 0.0 { '-' } else { '+' },
+                quantised.offset.abs()
+            )
         }
-        TensorContent::Quantised(own) => own.format.name.to_string(),
+        TensorContent::Quantised(quantised) => quantised.format.name.to_string(),
         TensorContent::Plain(array) => match file.arrays[*array].kind {
             crate::array::Content::Format(format) => format.name.to_string(),
             kind => kind.type_name(),

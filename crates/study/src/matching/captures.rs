@@ -73,7 +73,7 @@ crate::rows! {
 impl CaptureRow {
     /// True if a schedule or a scheme gives every element of D.
     pub fn is_found(&self) -> bool {
-        [Outcome::Decided, Outcome::Open, Outcome::Scheme].iter().any(|own| own.name() == self.outcome)
+        [Outcome::Decided, Outcome::Open, Outcome::Scheme].iter().any(|outcome| outcome.name() == self.outcome)
     }
 }
 
@@ -94,22 +94,22 @@ pub fn captured(
         let capture = captures.read(name)?;
         let kernels = KernelNames::of(&capture.kernels);
         let suspects = Suspects { kernels, ..request.suspects.clone() };
-        let own = Request { suspects, ..request.clone() };
-        let mut found = Recognised::default();
+        let request = Request { suspects, ..request.clone() };
+        let mut recognised = Recognised::default();
         let told = |what: &str| step(&format!("{name} ({} of {count}): {what}", at + 1));
-        let refused = match search(&own, &capture.factors, &capture.d, &mut found, &told) {
+        let refused = match search(&request, &capture.factors, &capture.d, &mut recognised, &told) {
             Ok(()) => None,
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => Some(error.to_string()),
         };
-        done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, row(name, &capture, &found, refused));
+        done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, row(name, &capture, &recognised, refused));
         Ok(())
     };
     let next = Mutex::new(captures.names().enumerate());
     let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
     let outcome = work::map(0..TOGETHER, |_| {
-        while let Some(own) = take() {
-            recognise(own)?;
+        while let Some(numbered) = take() {
+            recognise(numbered)?;
         }
         Ok(())
     });
@@ -117,29 +117,34 @@ pub fn captured(
     outcome.map(drop)
 }
 
-fn row(name: &str, capture: &Capture, found: &Recognised, refused: Option<String>) -> CaptureRow {
+fn row(name: &str, capture: &Capture, recognised: &Recognised, refused: Option<String>) -> CaptureRow {
     let Capture { factors, d, shape: (m, n, k), .. } = capture;
-    let matches = &found.matches;
+    let matches = &recognised.matches;
     let schedules = matches.found.len() + matches.unchecked.len();
-    let open: Vec<String> =
-        matches.decisions.iter().filter(|own| !own.is_decided()).map(|own| own.aspect.name().to_string()).collect();
-    let outcome = match found {
+    let open: Vec<String> = matches
+        .decisions
+        .iter()
+        .filter(|decision| !decision.is_decided())
+        .map(|decision| decision.aspect.name().to_string())
+        .collect();
+    let outcome = match recognised {
         _ if refused.is_some() => Outcome::Refused,
         Recognised { scheme: Some(_), .. } => Outcome::Scheme,
         Recognised { mixed: Some(_), .. } => Outcome::Together,
-        _ if found.nothing.is_some() => Outcome::Nothing,
+        _ if recognised.nothing.is_some() => Outcome::Nothing,
         _ if matches.found.is_empty() => Outcome::NotFound,
         _ if open.is_empty() => Outcome::Decided,
         _ => Outcome::Open,
     };
-    let of_scheme = found.scheme.as_ref().and_then(|own| Some((own.matches.found.first()?, own.k)));
+    let of_scheme = recognised.scheme.as_ref().and_then(|scheme| Some((scheme.matches.found.first()?, scheme.k)));
     let nearest = matches.nearest.as_ref().map(|(near, _)| near);
-    let first = of_scheme.or_else(|| found.first().or(nearest).map(|own| (own, factors.k())));
-    let in_scheme = |words: String| match &found.scheme {
-        Some(own) => format!("{} in blocks of {}: {words}", own.scheme.name, own.block),
+    let first = of_scheme.or_else(|| recognised.first().or(nearest).map(|candidate| (candidate, factors.k())));
+    let in_scheme = |words: String| match &recognised.scheme {
+        Some(scheme) => format!("{} in blocks of {}: {words}", scheme.scheme.name, scheme.block),
         None => words,
     };
-    let contradictions: Vec<String> = found.contradictions.iter().map(|own| own.sentence.clone()).collect();
+    let contradictions: Vec<String> =
+        recognised.contradictions.iter().map(|contradiction| contradiction.sentence.clone()).collect();
     CaptureRow {
         name: name.into(),
         call: capture.call.clone(),
@@ -150,14 +155,18 @@ fn row(name: &str, capture: &Capture, found: &Recognised, refused: Option<String
         a: factors.a.format.to_string(),
         d: d.format.to_string(),
         kernels: capture.kernels.clone(),
-        says: found.kernels.is_known().then(|| found.kernels.sentence()),
+        says: recognised.kernels.is_known().then(|| recognised.kernels.sentence()),
         outcome: outcome.name(),
-        schedule: first.map(|(own, k)| in_scheme(own.schedule.sentence(k))),
-        model: first.map(|(own, _)| own.arithmetic.model.clone()),
-        schedule_file: first.filter(|_| found.scheme.is_none()).map(|(own, _)| own.schedule.to_toml()),
+        schedule: first.map(|(candidate, k)| in_scheme(candidate.schedule.sentence(k))),
+        model: first.map(|(candidate, _)| candidate.arithmetic.model.clone()),
+        schedule_file: first.filter(|_| recognised.scheme.is_none()).map(|(candidate, _)| candidate.schedule.to_toml()),
         schedules,
         open,
-        differing: matches.nearest.as_ref().filter(|_| !found.is_found()).map(|(_, own)| own.differing),
+        differing: matches
+            .nearest
+            .as_ref()
+            .filter(|_| !recognised.is_found())
+            .map(|(_, differences)| differences.differing),
         note: refused.or_else(|| (!contradictions.is_empty()).then(|| contradictions.join("; "))),
     }
 }

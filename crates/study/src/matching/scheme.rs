@@ -60,19 +60,19 @@ pub(super) fn find(
     d: &Matrix,
     step: &dyn Fn(&str),
 ) -> Result<Option<SchemeMatch>> {
-    let single = |own: &Matrix| own.format.name == "f32";
+    let single = |matrix: &Matrix| matrix.format.name == "f32";
     if !single(&factors.a) || !single(&factors.b) || !suspects.instructions.is_empty() {
         return Ok(None);
     }
-    let numbers = |own: &Matrix| NumberMatrix {
-        rows: own.rows,
-        columns: own.columns,
-        values: own.codes.iter().map(|code| f64::from(f32::from_bits(code as u32))).collect(),
+    let numbers = |matrix: &Matrix| NumberMatrix {
+        rows: matrix.rows,
+        columns: matrix.columns,
+        values: matrix.codes.iter().map(|code| f64::from(f32::from_bits(code as u32))).collect(),
     };
     let all = Parted { a: numbers(&factors.a), b: numbers(&factors.b), factors, d };
     let (factors, d) = search::few(factors, d, None);
     let few = Parted { a: numbers(&factors.a), b: numbers(&factors.b), factors: &factors, d: &d };
-    let whole = search::error(suspects, few.factors, few.d)?;
+    let unsplit = search::error(suspects, few.factors, few.d)?;
     for name in Scheme::shipped() {
         let scheme = Scheme::find(name)?;
         if !searched(&scheme) {
@@ -81,7 +81,7 @@ pub(super) fn find(
         for block in BLOCKS {
             interrupt::check()?;
             step(&format!("scheme {name} in blocks of {block}"));
-            if search::error(suspects, &few.of(&scheme, block)?, few.d)? > WORSE * whole {
+            if search::error(suspects, &few.of(&scheme, block)?, few.d)? > WORSE * unsplit {
                 break;
             }
             if few.find(suspects, &scheme, block)?.is_none() {
@@ -114,13 +114,13 @@ impl Parted<'_> {
 
     /// The schedules of the parts that give D, if there are any.
     fn find(&self, suspects: &Suspects, scheme: &Scheme, block: usize) -> Result<Option<Matches>> {
-        let own = Suspects { turn: Some(block * scheme.sums[0].products.len()), ..suspects.clone() };
+        let suspects = Suspects { turn: Some(block * scheme.sums[0].products.len()), ..suspects.clone() };
         let mut matches = Matches::default();
-        match search::find(&own, &self.of(scheme, block)?, self.d, &mut matches, &|_| ()) {
+        match search::find(&suspects, &self.of(scheme, block)?, self.d, &mut matches, &|_| ()) {
             Err(error) if error.exit_status() != 2 => Err(error),
             // No instruction of the models multiplies the parts.
             Err(_) => Ok(None),
-            Ok(()) => Ok(Some(matches).filter(|own| !own.found.is_empty())),
+            Ok(()) => Ok(Some(matches).filter(|matches| !matches.found.is_empty())),
         }
     }
 }

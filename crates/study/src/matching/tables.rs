@@ -51,22 +51,22 @@ crate::rows! {
 }
 
 /// A row for each schedule that gives D, or for the nearest ones.
-fn matches(found: &Matches, apart: Option<&Apart>, k: usize, elements: usize) -> Vec<MatchRow> {
+fn matches(matches: &Matches, apart: Option<&Apart>, k: usize, elements: usize) -> Vec<MatchRow> {
     let row = |place: usize, candidate: &MatchCandidate, differing: usize| MatchRow {
         group: apart.and_then(|apart| apart.groups.get(place).copied()),
         ..matched(place, candidate, k, [elements - differing, differing])
     };
-    let nearest = found.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
-    let whole: Vec<MatchRow> =
-        found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect();
-    if !whole.is_empty() {
-        return whole;
+    let nearest = matches.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
+    let rows: Vec<MatchRow> =
+        matches.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect();
+    if !rows.is_empty() {
+        return rows;
     }
-    let judged = |(place, own): (usize, &Judged)| MatchRow {
+    let judged = |(place, judged): (usize, &Judged)| MatchRow {
         exact: false,
-        ..matched(place, &own.candidate, k, [own.elements - own.differing, own.differing])
+        ..matched(place, &judged.candidate, k, [judged.elements - judged.differing, judged.differing])
     };
-    found.judged.iter().enumerate().map(judged).collect()
+    matches.judged.iter().enumerate().map(judged).collect()
 }
 
 /// A row for each of two schedules that together give every element.
@@ -86,7 +86,7 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
         exact: differing == 0,
         model: candidate.arithmetic.model.clone(),
         instruction: candidate.schedule.instruction.name.clone(),
-        alike: alike.iter().map(|own| format!("{} ({})", own.instruction, own.model)).collect(),
+        alike: alike.iter().map(|arithmetic| format!("{} ({})", arithmetic.instruction, arithmetic.model)).collect(),
         schedule: candidate.schedule.sentence(k),
         schedule_file: candidate.schedule.to_toml(),
         equal,
@@ -96,10 +96,11 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
 }
 
 /// Puts what was found into a report: answer, verdict, notes and tables. `file` names D.
-pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, report: &mut Report) {
-    let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradictions, nothing } = found;
+pub fn report(recognised: &Recognised, factors: &Factors, d: &Matrix, file: String, report: &mut Report) {
+    let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradictions, nothing } =
+        recognised;
     let (k, elements) = (factors.k(), d.codes.len());
-    report.holds = !found.matches.found.is_empty() || scheme.is_some();
+    report.holds = !recognised.matches.found.is_empty() || scheme.is_some();
     report.verdict = Verdict::Unmatched;
     if kernels.is_known() {
         report.notes.push(format!("Kernels: {}.", kernels.sentence().trim_end_matches('.')));
@@ -108,8 +109,8 @@ pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, r
     report.answer = match (together, scheme) {
         (Some(mixed), _) => Some(search::together(mixed, k, elements)),
         (_, Some(scheme)) => {
-            let own = search::answer(&scheme.matches, scheme.k, elements).unwrap_or_default();
-            Some(format!("{} {own}", scheme.sentence()))
+            let answer = search::answer(&scheme.matches, scheme.k, elements).unwrap_or_default();
+            Some(format!("{} {answer}", scheme.sentence()))
         }
         _ => search::answer(schedules, k, elements),
     };
@@ -125,7 +126,7 @@ pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, r
         report.tables.push(Table::of("Schedules that together give every element", rows));
         return;
     }
-    let (schedules, k) = scheme.as_ref().map_or((schedules, k), |own| (&own.matches, own.k));
+    let (schedules, k) = scheme.as_ref().map_or((schedules, k), |scheme| (&scheme.matches, scheme.k));
     let title = match (report.holds, &schedules.judged[..]) {
         (true, _) => "Schedules that give D in every bit".to_string(),
         (false, []) => "Nearest schedule".into(),
@@ -140,12 +141,12 @@ pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, r
 
 /// The rows of what D decides.
 fn decisions(all: &[Decision]) -> Vec<DecisionRow> {
-    let row = |own: &Decision| DecisionRow {
-        aspect: own.aspect.name(),
-        decided: own.is_decided(),
-        count: own.values.len(),
-        usual: own.values[0].clone(),
-        values: own.values.clone(),
+    let row = |decision: &Decision| DecisionRow {
+        aspect: decision.aspect.name(),
+        decided: decision.is_decided(),
+        count: decision.values.len(),
+        usual: decision.values[0].clone(),
+        values: decision.values.clone(),
     };
     all.iter().map(row).collect()
 }

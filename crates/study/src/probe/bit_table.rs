@@ -101,8 +101,10 @@ pub struct Compared {
 /// Puts agreements into a report: answer, verdict and tables.
 pub fn report(all: &[Compared], report: &mut Report) {
     report.answer = answer(all);
-    let agreements = all.iter().flat_map(|own| &own.result.agreements);
-    report.holds = agreements.filter(|own| own.reference == BitReference::Model).all(|own| own.equal == own.samples);
+    let agreements = all.iter().flat_map(|compared| &compared.result.agreements);
+    report.holds = agreements
+        .filter(|agreement| agreement.reference == BitReference::Model)
+        .all(|agreement| agreement.equal == agreement.samples);
     report.tables = tables(all);
 }
 
@@ -114,11 +116,11 @@ pub fn tables(all: &[Compared]) -> Vec<Table> {
     [agreements, factors, bits].into_iter().filter_map(Table::filled).collect()
 }
 
-fn references(own: &Compared) -> Vec<BitReferenceRow> {
+fn references(compared: &Compared) -> Vec<BitReferenceRow> {
     let row = |agreement: &super::bits::BitAgreement| BitReferenceRow {
-        instruction: own.instruction.clone(),
-        device: own.device.clone(),
-        values: own.values.clone(),
+        instruction: compared.instruction.clone(),
+        device: compared.device.clone(),
+        values: compared.values.clone(),
         reference: agreement.reference.name(),
         meaning: crate::base::named::Named::meaning(agreement.reference),
         samples: agreement.samples,
@@ -128,20 +130,22 @@ fn references(own: &Compared) -> Vec<BitReferenceRow> {
         leading: agreement.leading.to_vec(),
         near: agreement.near.to_vec(),
     };
-    own.result.agreements.iter().map(row).collect()
+    compared.result.agreements.iter().map(row).collect()
 }
 
-fn bits(own: &Compared) -> Vec<BitRow> {
-    let agreement = |reference: BitReference| own.result.agreements.iter().find(move |own| own.reference == reference);
+fn bits(compared: &Compared) -> Vec<BitRow> {
+    let agreement = |reference: BitReference| {
+        compared.result.agreements.iter().find(move |agreement| agreement.reference == reference)
+    };
     let row = |bit: usize| {
-        let at = |reference: BitReference| agreement(reference).map(|own| own.bits[bit]);
+        let at = |reference: BitReference| agreement(reference).map(|agreement| agreement.bits[bit]);
         BitRow {
-            instruction: own.instruction.clone(),
-            device: own.device.clone(),
-            values: own.values.clone(),
+            instruction: compared.instruction.clone(),
+            device: compared.device.clone(),
+            values: compared.values.clone(),
             bit,
             place: place(bit),
-            samples: agreement(BitReference::Exact).map_or(0, |own| own.samples),
+            samples: agreement(BitReference::Exact).map_or(0, |agreement| agreement.samples),
             half: at(BitReference::Half).unwrap_or(0),
             single: at(BitReference::Single).unwrap_or(0),
             exact: at(BitReference::Exact).unwrap_or(0),
@@ -160,13 +164,13 @@ fn place(bit: usize) -> String {
     }
 }
 
-fn factors(own: &Compared) -> Vec<BitFactorRow> {
+fn factors(compared: &Compared) -> Vec<BitFactorRow> {
     let row = |bin: &super::bits::PropertyBin| {
         let equal = |reference: BitReference| bin.equal[reference as usize];
         BitFactorRow {
-            instruction: own.instruction.clone(),
-            device: own.device.clone(),
-            values: own.values.clone(),
+            instruction: compared.instruction.clone(),
+            device: compared.device.clone(),
+            values: compared.values.clone(),
             factor: bin.factor.name(),
             from: bin.from,
             to: bin.to,
@@ -178,15 +182,18 @@ fn factors(own: &Compared) -> Vec<BitFactorRow> {
             bits: bin.bits as f64 / bin.samples as f64,
         }
     };
-    own.result.factors.iter().map(row).collect()
+    compared.result.factors.iter().map(row).collect()
 }
 
 /// Agreement with each reference, in a sentence; `None` if nothing was compared.
 fn answer(all: &[Compared]) -> Option<String> {
     let first = all.first()?;
     let sum = |reference: BitReference| {
-        let own = all.iter().flat_map(|one| &one.result.agreements).filter(|own| own.reference == reference);
-        own.fold((0, 0), |(equal, samples), own| (equal + own.equal as i64, samples + own.samples as i64))
+        let agreements =
+            all.iter().flat_map(|one| &one.result.agreements).filter(|agreement| agreement.reference == reference);
+        agreements.fold((0, 0), |(equal, samples), agreement| {
+            (equal + agreement.equal as i64, samples + agreement.samples as i64)
+        })
     };
     let part = |(equal, samples): (i64, i64)| match equal == samples {
         true => format!("all {}", grouped(samples)),

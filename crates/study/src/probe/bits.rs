@@ -129,11 +129,11 @@ pub fn run_until(
     let i = request.instruction;
     check(i)?;
     let execution = device.prepare(i)?;
-    let own = request.op.terms(i);
+    let op_terms = request.op.terms(i);
     let doubled = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < i.k);
-    let mut ks: Vec<usize> = doubled.chain([i.k]).filter(|k| *k != own).collect();
+    let mut ks: Vec<usize> = doubled.chain([i.k]).filter(|k| *k != op_terms).collect();
     // The operation's own sum comes first; the rest shows the dependence on k.
-    ks.insert(0, own);
+    ks.insert(0, op_terms);
     let mut result = BitResult { execution, agreements: Vec::new(), factors: Vec::new() };
     let (mut batches, mut outcome) = (Batches::default(), Ok(()));
     for &terms in &ks {
@@ -141,7 +141,7 @@ pub fn run_until(
         let until = most.map(|most| Instant::now() + most / ks.len() as u32);
         outcome = sample(device, model, request, terms, (&mut batches, until), &mut tally);
         result.factors.push(tally.bin_of(OperandProperty::Terms, terms as i32));
-        if terms == own {
+        if terms == op_terms {
             result.agreements = tally.agreements;
             result.factors.extend(tally.bins);
         }
@@ -318,8 +318,8 @@ impl<'a> BitReferences<'a> {
         let rounded = |x: f64| half.to_f64(half.encode_f64(x, Rounding::Rne, Overflow::Standard).unwrap_or(0));
         let products = || sample.a.iter().zip(&sample.b);
         // The product of two numbers of 24 bits is exact in f64.
-        let in_half = products().map(|(x, y)| rounded(x * y)).reduce(|sum, own| rounded(sum + own));
-        let in_single = products().map(|(x, y)| (x * y) as f32).reduce(|sum, own| sum + own);
+        let in_half = products().map(|(x, y)| rounded(x * y)).reduce(|sum, product| rounded(sum + product));
+        let in_single = products().map(|(x, y)| (x * y) as f32).reduce(|sum, product| sum + product);
         let wide = self.wide;
         let code = |x: &f64| wide.encode_f64(*x, Rounding::Rne, Overflow::Standard).unwrap_or(0);
         let d = self.instruction.d;
@@ -373,7 +373,8 @@ impl BitTally {
             leading: [0; FRACTION + 1],
             near: [0; FRACTION + 1],
         };
-        let references = BitReference::ALL.into_iter().filter(|own| with_model || *own != BitReference::Model);
+        let references =
+            BitReference::ALL.into_iter().filter(|reference| with_model || *reference != BitReference::Model);
         let bin = |factor: OperandProperty, (from, to): (i32, i32)| PropertyBin {
             factor,
             from,
@@ -397,14 +398,14 @@ impl BitTally {
         references: [Option<u32>; BitReference::ALL.len()],
         properties: [Option<i32>; 3],
     ) {
-        let Some(own) = bits(i.d, d) else { return };
+        let Some(result) = bits(i.d, d) else { return };
         for agreement in &mut self.agreements {
             if let Some(reference) = references[agreement.reference as usize] {
-                agreement.add(own, reference);
+                agreement.add(result, reference);
             }
         }
-        let equal = references.map(|reference| u64::from(reference == Some(own)));
-        let near = references[BitReference::Exact as usize].map_or(0, |exact| near(own, exact));
+        let equal = references.map(|reference| u64::from(reference == Some(result)));
+        let near = references[BitReference::Exact as usize].map_or(0, |exact| near(result, exact));
         let mut count = |bin: &mut PropertyBin| {
             bin.samples += 1;
             bin.bits += near as u64;
@@ -428,10 +429,10 @@ impl BitTally {
 }
 
 impl BitAgreement {
-    fn add(&mut self, own: u32, reference: u32) {
+    fn add(&mut self, result: u32, reference: u32) {
         self.samples += 1;
-        self.equal += u64::from(own == reference);
-        let differing = own ^ reference;
+        self.equal += u64::from(result == reference);
+        let differing = result ^ reference;
         for (bit, count) in self.bits.iter_mut().enumerate() {
             *count += u64::from(differing >> bit & 1 == 0);
         }
@@ -439,8 +440,8 @@ impl BitAgreement {
         for count in self.leading.iter_mut().take(same.map_or(0, |same| same.min(FRACTION) + 1)) {
             *count += 1;
         }
-        if own == reference || own >> 31 == reference >> 31 {
-            for count in self.near.iter_mut().take(near(own, reference) + 1) {
+        if result == reference || result >> 31 == reference >> 31 {
+            for count in self.near.iter_mut().take(near(result, reference) + 1) {
                 *count += 1;
             }
         }
@@ -448,11 +449,11 @@ impl BitAgreement {
 }
 
 /// Number of fraction bits to which two codes of f32 agree within one unit.
-fn near(own: u32, reference: u32) -> usize {
-    if own >> 31 != reference >> 31 {
+fn near(result: u32, reference: u32) -> usize {
+    if result >> 31 != reference >> 31 {
         return 0;
     }
-    let apart = own.abs_diff(reference);
+    let apart = result.abs_diff(reference);
     (0..=FRACTION).rev().find(|bits| apart <= 1 << (FRACTION - bits)).unwrap_or(0)
 }
 
@@ -484,7 +485,7 @@ mod tests {
     #[test]
     fn a_truncated_sum_is_near_that_of_single_precision_and_not_always_it() {
         let result = result(Op::InnerProduct, Draw::Normal(0.0, 1.0));
-        let single = result.agreements.iter().find(|own| own.reference == BitReference::Single).unwrap();
+        let single = result.agreements.iter().find(|agreement| agreement.reference == BitReference::Single).unwrap();
         assert!(single.equal < single.samples && single.equal > single.samples / 2, "{single:?}");
         assert!(single.near[21] > single.leading[21] && single.leading.is_sorted_by(|x, y| x >= y));
         assert!(single.near.is_sorted_by(|x, y| x >= y));

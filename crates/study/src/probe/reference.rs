@@ -70,9 +70,10 @@ impl<'a> SampleReferences<'a> {
         let scale = |codes: &[u64], k: usize| i.scale.map(|s| s.format.to_f64(codes[k / s.block]));
         // The code that the references see: its unrounded value where there is one, times its scale.
         let seen =
-            |format: &Format, as_seen: &Format, own: u64, wide: Option<f64>, scale: Option<f64>| match (wide, scale) {
-                (None, None) => own,
-                (wide, scale) => code(as_seen, wide.unwrap_or_else(|| format.to_f64(own)) * scale.unwrap_or(1.0)),
+            |format: &Format, as_seen: &Format, stored: u64, wide: Option<f64>, scale: Option<f64>| match (wide, scale)
+            {
+                (None, None) => stored,
+                (wide, scale) => code(as_seen, wide.unwrap_or_else(|| format.to_f64(stored)) * scale.unwrap_or(1.0)),
             };
         let wide = batch.wide.as_ref().filter(|_| self.init == Init::Fp32);
         self.pairs.clear();

@@ -175,19 +175,22 @@ pub fn answer(probes: &[Probe], device: &DeviceName, model: &str) -> Option<Stri
                 2 => format!("Both {format}instructions of {device}"),
                 count => format!("All {count} {format}instructions of {device}"),
             };
-            let samples = match probes.iter().all(|(_, own)| own.profile.samples == first.1.profile.samples) {
+            let samples = match probes.iter().all(|(_, outcome)| outcome.profile.samples == first.1.profile.samples) {
                 true => grouped(first.1.profile.samples as i64),
                 false => {
-                    format!("{} or more", grouped(probes.iter().map(|(_, own)| own.profile.samples).min()? as i64))
+                    format!(
+                        "{} or more",
+                        grouped(probes.iter().map(|(_, outcome)| outcome.profile.samples).min()? as i64)
+                    )
                 }
             };
             let each = if set(|(request, _)| request.op.name()).len() > 1 { " of each operation" } else { "" };
             format!("{what} gave the model's bits in all {samples} samples{each}")
         }
         Some(_) => {
-            let own: BTreeSet<_> =
+            let names: BTreeSet<_> =
                 probes.iter().filter(differing).map(|(request, _)| &*request.instruction.name).collect();
-            let what = match (instructions.len(), own.len()) {
+            let what = match (instructions.len(), names.len()) {
                 (1, _) => format!("{} of {device} differs", first.0.instruction),
                 (2, 2) => format!("Both {format}instructions of {device} differ"),
                 (all, some) if all == some => format!("All {all} {format}instructions of {device} differ"),
@@ -252,9 +255,9 @@ pub fn summary(probes: &[Probe], samples: u64) -> Table {
 fn summary_row(group: &[&Probe]) -> SummaryRow {
     let (request, outcome) = group[0];
     let agreeing = |distribution: Distribution| {
-        let own: Vec<_> = group.iter().filter(|(request, _)| request.distribution == distribution).collect();
-        let sum = own.iter().map(|(_, outcome)| outcome.profile.model).sum::<Option<u64>>();
-        sum.filter(|_| !own.is_empty())
+        let probes: Vec<_> = group.iter().filter(|(request, _)| request.distribution == distribution).collect();
+        let sum = probes.iter().map(|(_, outcome)| outcome.profile.model).sum::<Option<u64>>();
+        sum.filter(|_| !probes.is_empty())
     };
     let ulps = group.iter().filter(|(r, _)| r.init == Init::Low).filter_map(|(_, o)| o.profile.ulps.maximum());
     SummaryRow {

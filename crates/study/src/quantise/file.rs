@@ -41,25 +41,25 @@ impl FileLosses {
     pub fn add(&mut self, how: &Quantisation, file: &ArrayFile, array: &StreamedArray) -> Result<()> {
         let view = TensorRows::new(file, array, how.axis)?;
         let columns = view.columns;
-        let found = how.tensor(view)?;
+        let results = how.tensor(view)?;
         self.all.resize_with(how.targets.len(), TensorLosses::default);
         self.worst.resize_with(how.targets.len(), Vec::new);
-        let is_sound = found.first().is_none_or(|own| {
-            let losses = &own.losses.losses;
-            !self.unsound.add(&array.name, [losses.nan, losses.infinite], Some(own.losses.largest.into()))
+        let is_sound = results.first().is_none_or(|result| {
+            let losses = &result.losses.losses;
+            !self.unsound.add(&array.name, [losses.nan, losses.infinite], Some(result.losses.largest.into()))
         });
         if is_sound {
             self.sound = (self.sound.0 + 1, self.sound.1 + array.len() as u64);
         } else {
             self.left_out.insert(array.name.clone());
         }
-        for (at, (target, own)) in how.targets.iter().zip(&found).enumerate() {
+        for (at, (target, result)) in how.targets.iter().zip(&results).enumerate() {
             self.tensors.push(TensorQuantisationRow {
                 tensor: array.name.clone(),
                 shape: array.shape.clone(),
-                quantisation: table::row(target, own),
+                quantisation: table::row(target, result),
             });
-            let runs = own.losses.worst.iter().map(|run| (*run, array.name.clone(), columns));
+            let runs = result.losses.worst.iter().map(|run| (*run, array.name.clone(), columns));
             self.worst[at].extend(runs);
             self.worst[at].sort_by(|x, y| y.0.ratio.total_cmp(&x.0.ratio));
             self.worst[at].truncate(WORST);
@@ -67,8 +67,8 @@ impl FileLosses {
                 continue;
             }
             let all = &mut self.all[at];
-            all.losses.add(&own.losses);
-            if let Some(product) = own.product {
+            all.losses.add(&result.losses);
+            if let Some(product) = result.product {
                 all.product.get_or_insert_default().add(&product);
             }
         }
@@ -80,9 +80,9 @@ impl FileLosses {
     /// The target of least error in a sentence, and the tables: all tensors, each tensor, the worst runs.
     pub fn results(self, how: &Quantisation) -> (Option<String>, Vec<Table>) {
         let (tensors, values) = self.counted;
-        let of_all = || how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, own));
+        let of_all = || how.targets.iter().zip(&self.all).map(|(target, result)| table::row(target, result));
         let of_all: Vec<QuantisationRow> = if self.sound.0 > 0 { of_all().collect() } else { Vec::new() };
-        let is_sound = |own: &&TensorQuantisationRow| !self.left_out.contains(&own.tensor);
+        let is_sound = |row: &&TensorQuantisationRow| !self.left_out.contains(&row.tensor);
         let sound: Vec<&TensorQuantisationRow> = self.tensors.iter().filter(is_sound).collect();
         let mut sentences: Vec<String> = self.unsound.sentence().into_iter().collect();
         sentences.extend(table::answer(how.targets, &of_all, &sound));
@@ -94,8 +94,8 @@ impl FileLosses {
         let answer = (!sentences.is_empty()).then(|| sentences.join(" "));
         let mut tables = Vec::new();
         if tensors == 1 {
-            let own: Vec<QuantisationRow> = self.tensors.iter().map(|own| own.quantisation.clone()).collect();
-            tables.push(Table::of(format!("1 tensor, {values} values"), own));
+            let rows: Vec<QuantisationRow> = self.tensors.iter().map(|row| row.quantisation.clone()).collect();
+            tables.push(Table::of(format!("1 tensor, {values} values"), rows));
         } else if self.sound.0 > 0 {
             let what = counted(self.sound.0, "tensor");
             tables.push(Table::of(format!("{what}, {} values", self.sound.1), of_all));

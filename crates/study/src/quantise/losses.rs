@@ -55,17 +55,17 @@ vectorised! {
     pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[CodeLimits], runs: &mut [Energies]) -> RowLosses {
         let mut lanes = LossLanes::default();
         let limits = &limits[..runs.len()];
-        let whole = length.is_multiple_of(LANES) && x.len().is_multiple_of(LANES);
+        let is_whole = length.is_multiple_of(LANES) && x.len().is_multiple_of(LANES);
         for (at, run) in runs.iter_mut().enumerate() {
             let range = at * length..x.len().min((at + 1) * length);
             let (x, y) = (&x[range.clone()], &y[range]);
-            *run = match whole {
+            *run = match is_whole {
                 true => losses_of_run::<false>(x, y, limits[at], &mut lanes),
                 false => losses_of_run::<true>(x, y, limits[at], &mut lanes),
             };
         }
         let [saturated, subnormal, to_zero, exact, void] = lanes.counts.map(|lanes| lanes.iter().sum());
-        let largest = lanes.largest.iter().fold(0, |most, own| *own.max(&most));
+        let largest = lanes.largest.iter().fold(0, |most, lane| *lane.max(&most));
         RowLosses { cross: total(&lanes.cross), largest, saturated, subnormal, to_zero, exact, void }
     }
 }
@@ -255,10 +255,10 @@ fn binade(value: f32) -> usize {
 }
 
 vectorised! {
-    fn binades_of_errors(x: &[f32], y: &[f32], found: &mut [u8]) {
-        let (x, y) = (&x[..found.len()], &y[..found.len()]);
-        for (at, found) in found.iter_mut().enumerate() {
-            *found = ((y[at] - x[at]).to_bits() >> BELOW_EXPONENT) as u8;
+    fn binades_of_errors(x: &[f32], y: &[f32], binades: &mut [u8]) {
+        let (x, y) = (&x[..binades.len()], &y[..binades.len()]);
+        for (at, binade) in binades.iter_mut().enumerate() {
+            *binade = ((y[at] - x[at]).to_bits() >> BELOW_EXPONENT) as u8;
         }
     }
 }
@@ -267,11 +267,11 @@ vectorised! {
 fn bin_errors(x: &[f32], y: &[f32], bins: &mut [u64; BINADES]) {
     const TOGETHER: usize = 1 << 10;
     let mut tables = [[0u32; BINADES]; 4];
-    let mut found = [0u8; TOGETHER];
+    let mut binades = [0u8; TOGETHER];
     for (x, y) in x.chunks(TOGETHER).zip(y.chunks(TOGETHER)) {
-        let found = &mut found[..x.len()];
-        binades_of_errors(x, y, found);
-        let (fours, rest) = found.as_chunks::<4>();
+        let binades = &mut binades[..x.len()];
+        binades_of_errors(x, y, binades);
+        let (fours, rest) = binades.as_chunks::<4>();
         for four in fours {
             tables[0][usize::from(four[0])] += 1;
             tables[1][usize::from(four[1])] += 1;

@@ -49,13 +49,17 @@ impl Activations {
     /// A file of several arrays has them under the name of the tensor, or that without `.weight`.
     pub(super) fn of(&self, tensor: &str, columns: usize) -> Option<&LayerActivations> {
         let layer = tensor.strip_suffix(".weight").unwrap_or(tensor);
-        let named = |own: &&LayerActivations| self.layers.len() == 1 || own.name == tensor || own.name == layer;
-        self.layers.iter().filter(named).find(|own| own.columns == columns)
+        let named = |activations: &&LayerActivations| {
+            self.layers.len() == 1 || activations.name == tensor || activations.name == layer
+        };
+        self.layers.iter().filter(named).find(|activations| activations.columns == columns)
     }
 
     /// Names of the arrays, with the lengths of their rows.
     pub(super) fn described(&self) -> String {
-        let one = |own: &LayerActivations| format!("'{}' has rows of {} values", own.name, own.columns);
+        let one = |activations: &LayerActivations| {
+            format!("'{}' has rows of {} values", activations.name, activations.columns)
+        };
         self.layers.iter().take(3).map(one).collect::<Vec<_>>().join(", ")
     }
 }

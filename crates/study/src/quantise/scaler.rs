@@ -192,8 +192,8 @@ impl<'a> Scaler<'a> {
         to: &'p mut [f32],
         scales: &'p [f32],
     ) -> impl Iterator<Item = ((&'p [f32], &'p mut [f32]), &'p [f32])> {
-        let whole = panel.columns.is_multiple_of(self.length);
-        let values = if whole { from.len().max(1) } else { panel.columns };
+        let is_whole = panel.columns.is_multiple_of(self.length);
+        let values = if is_whole { from.len().max(1) } else { panel.columns };
         let runs = values.div_ceil(self.length);
         from.chunks(values).zip(to.chunks_mut(values)).zip(scales.chunks(runs))
     }
@@ -230,11 +230,11 @@ impl<'a> Scaler<'a> {
         while row < end {
             let group = row / groups.rows;
             let next = end.min((group + 1) * groups.rows);
-            let own = (row - panel.first_row) * panel.columns..(next - panel.first_row) * panel.columns;
+            let range = (row - panel.first_row) * panel.columns..(next - panel.first_row) * panel.columns;
             let quantizer = Quantizer { block_scale: Some(groups.codes[group]), ..*scaler.exact };
             let blocks = match scaler.vectorised.is_some().then(|| VectorQuantizer::new(&quantizer, 0)).flatten() {
-                Some(vectorised) => vectorised.quantize(&panel.values[own], panel.columns),
-                None => exactly(&quantizer, &panel.values[own], panel.columns),
+                Some(vectorised) => vectorised.quantize(&panel.values[range], panel.columns),
+                None => exactly(&quantizer, &panel.values[range], panel.columns),
             };
             runs.extend((0..blocks.scales.len()).map(|block| scaler.scale(&blocks, block)));
             if !scaler.by_hand {

@@ -96,28 +96,28 @@ const NAMED: usize = 3;
 
 /// The layers that lose most under a target, in a sentence; `None` for one layer.
 fn layers(best: &QuantisationRow, tensors: &[&TensorQuantisationRow]) -> Option<String> {
-    let is_best = |own: &&&TensorQuantisationRow| {
-        let own = &own.quantisation;
-        (own.to, own.rule, &own.per) == (best.to, best.rule, &best.per)
+    let is_best = |row: &&&TensorQuantisationRow| {
+        let quantisation = &row.quantisation;
+        (quantisation.to, quantisation.rule, &quantisation.per) == (best.to, best.rule, &best.per)
     };
     let mut all: Vec<&TensorQuantisationRow> = tensors.iter().filter(is_best).copied().collect();
     if all.len() < 2 {
         return None;
     }
     // By the product with activations where there is one.
-    let loss = |own: &TensorQuantisationRow| {
-        let own = &own.quantisation;
-        own.product_error.or(own.sqnr.map(|sqnr| 10f64.powf(-sqnr / 20.0))).unwrap_or(0.0)
+    let loss = |row: &TensorQuantisationRow| {
+        let quantisation = &row.quantisation;
+        quantisation.product_error.or(quantisation.sqnr.map(|sqnr| 10f64.powf(-sqnr / 20.0))).unwrap_or(0.0)
     };
     all.sort_by(|x, y| loss(y).total_cmp(&loss(x)));
     // Where nothing is lost, no layer loses most.
     if loss(all[0]) == 0.0 {
         return None;
     }
-    let one = |own: &&TensorQuantisationRow| match (own.quantisation.product_error, own.quantisation.sqnr) {
-        (Some(error), _) => format!("'{}' (product error {})", own.tensor, three_digits(error)),
-        (None, Some(sqnr)) => format!("'{}' ({} dB)", own.tensor, three_digits(sqnr)),
-        (None, None) => format!("'{}'", own.tensor),
+    let one = |row: &&TensorQuantisationRow| match (row.quantisation.product_error, row.quantisation.sqnr) {
+        (Some(error), _) => format!("'{}' (product error {})", row.tensor, three_digits(error)),
+        (None, Some(sqnr)) => format!("'{}' ({} dB)", row.tensor, three_digits(sqnr)),
+        (None, None) => format!("'{}'", row.tensor),
     };
     let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
     Some(format!(" Most is lost in {}.", named.join(", ")))
@@ -144,8 +144,8 @@ pub(super) fn answer(
     Some(format!("{name}{rule} has {error}, at {} bits a value, over {values}.{layers}", three_digits(-bits)))
 }
 
-pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> QuantisationRow {
-    let (all, losses) = (&found.losses, &found.losses.losses);
+pub(super) fn row(target: &QuantisationTarget, result: &TensorLosses) -> QuantisationRow {
+    let (all, losses) = (&result.losses, &result.losses.losses);
     let share = |count: u64| (losses.values > 0).then(|| count as f64 / losses.values as f64);
     let (error_exponents, errors) = filled(&all.errors.0);
     let (scale_exponents, scales) = filled(&all.scales.0);
@@ -166,7 +166,7 @@ pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> Quantisa
         nan: Some(losses.nan).filter(|count| *count > 0),
         infinite: Some(losses.infinite).filter(|count| *count > 0),
         void: Some(losses.void).filter(|count| *count > 0),
-        product_error: found.product.and_then(|product| product.relative_rms()),
+        product_error: result.product.and_then(|product| product.relative_rms()),
         error_exponents,
         errors,
         scale_exponents,

@@ -217,8 +217,8 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
                         Some(why) => Err(Error::request(format!("‹scale_rule› {why}"))),
                         None => Ok(QuantisationTarget::Blocks { format, rule }),
                     };
-                    let own = find_rule(format.default_rule)?;
-                    targets.extend(following(own, &asked, all, target, &mut refused)?);
+                    let default = find_rule(format.default_rule)?;
+                    targets.extend(following(default, &asked, all, target, &mut refused)?);
                 }
             }
             FileContent::Scalar(Some(format)) => targets.extend(plain(format, &asked, all, &per, &mut refused)?),
@@ -226,11 +226,11 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
         }
     }
     let unused = |rule: &&'static ScaleRule| {
-        let follows = |target: &QuantisationTarget| target.scales().is_some_and(|(_, own)| own == *rule);
+        let follows = |target: &QuantisationTarget| target.scales().is_some_and(|(_, used)| used == *rule);
         !targets.iter().any(follows)
     };
     if let Some(rule) = asked.iter().copied().find(unused) {
-        if let Some(at) = refused.iter().position(|(own, _)| *own == rule) {
+        if let Some(at) = refused.iter().position(|(other, _)| *other == rule) {
             return Err(refused.swap_remove(at).1);
         }
         return Err(Error::request(format!(
@@ -238,7 +238,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
             names.join(", ")
         )));
     }
-    let none_shares = |own: &&ScaleScope| targets.iter().all(|target| target.sharing_name() != own.to_string());
+    let none_shares = |sharing: &&ScaleScope| targets.iter().all(|target| target.sharing_name() != sharing.to_string());
     if let Some(sharing) = per.iter().find(none_shares) {
         return Err(Error::request(format!(
             "‹per={sharing}›: {} has no such scales; block formats take ROWSxCOLUMNS, plain formats of at most \
@@ -270,7 +270,7 @@ fn with_blocks(format: &'static BlockFormat, per: &[ScaleScope]) -> Vec<&'static
 ///
 /// `refused` gets the other rules, with the reasons.
 fn following(
-    own: &'static ScaleRule,
+    default: &'static ScaleRule,
     asked: &[&'static ScaleRule],
     all: bool,
     target: impl Fn(&'static ScaleRule) -> Result<QuantisationTarget>,
@@ -285,7 +285,7 @@ fn following(
         }
     }
     if targets.is_empty() {
-        targets.push(target(own)?);
+        targets.push(target(default)?);
     }
     Ok(targets)
 }

@@ -148,13 +148,14 @@ impl Quantisation<'_> {
 
     pub(super) fn tensor(&self, view: TensorRows) -> Result<Vec<TensorLosses>> {
         let block = self.targets.iter().filter_map(|target| target.block(view.columns));
-        let block = block.fold((1, 1), |all, own| (common_multiple(all.0, own.0), common_multiple(all.1, own.1)));
-        let of = |own: &'_ Activations| own.of(&view.array.name, view.columns).cloned();
+        let block =
+            block.fold((1, 1), |all, extents| (common_multiple(all.0, extents.0), common_multiple(all.1, extents.1)));
+        let of = |activations: &'_ Activations| activations.of(&view.array.name, view.columns).cloned();
         let activations = self.activations.filter(|_| view.array.shape.len() > 1).and_then(of);
         let panels = view.panels(block);
-        let whole = panels.iter().all(|panel| panel.columns.len() == view.columns);
+        let is_whole = panels.iter().all(|panel| panel.columns.len() == view.columns);
         let work = TensorWork { how: self, panels, view };
-        let activations = activations.as_ref().filter(|_| whole);
+        let activations = activations.as_ref().filter(|_| is_whole);
         let grouped: Vec<Option<usize>> = self
             .targets
             .iter()
@@ -279,12 +280,12 @@ fn group_scales(work: &TensorWork, quantizer: &Quantizer, groups: &RowGroups) ->
                 quantizer.losses(&panel.values[place(rows.start)..place(rows.end)], &candidates[group])
             };
             let first = at.rows.start / groups.rows;
-            let own: Vec<Vec<f64>> = (first..at.rows.end.div_ceil(groups.rows)).map(of_group).collect();
-            Ok((first, own))
+            let of_groups: Vec<Vec<f64>> = (first..at.rows.end.div_ceil(groups.rows)).map(of_group).collect();
+            Ok((first, of_groups))
         };
         work.of_each(of_panel, |(first, of_groups)| {
-            for (sums, own) in losses[first..].iter_mut().zip(of_groups) {
-                sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+            for (sums, losses_here) in losses[first..].iter_mut().zip(of_groups) {
+                sums.iter_mut().zip(losses_here).for_each(|(sum, loss)| *sum += loss);
             }
         })?;
     }

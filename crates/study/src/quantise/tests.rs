@@ -48,8 +48,8 @@ fn quantised(
     let file = ArrayFile::open(path).unwrap();
     let how = Quantisation { targets, axis: Some(axis), rounding, seed: 7, activations: None };
     let view = view::TensorRows::new(&file, &file.arrays[0], Some(axis)).unwrap();
-    let found = how.tensor(view).unwrap();
-    targets.iter().zip(&found).map(|(target, losses)| table::row(target, losses)).collect()
+    let results = how.tensor(view).unwrap();
+    targets.iter().zip(&results).map(|(target, losses)| table::row(target, losses)).collect()
 }
 
 /// The values in rows along an axis of a shape of three extents.
@@ -132,12 +132,12 @@ fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize, hei
             let quantizer = Quantizer { rule, ..Quantizer::new(format) };
             let (code, _) = quantizer.tensor_scale(all.len(), &|at| Real::from(f64::from(all[at])));
             let quantizer = Quantizer { tensor_scale: code.map(|code| f32::from_bits(code as u32)), ..quantizer };
-            let mut found = Vec::new();
+            let mut values = Vec::new();
             for matrix in all.chunks(height * columns) {
                 let blocks = quantizer.quantize_with(matrix.len(), columns, |at| Real::from(f64::from(matrix[at])));
-                found.extend((0..matrix.len()).map(|at| blocks.value(at).to_f64() as f32));
+                values.extend((0..matrix.len()).map(|at| blocks.value(at).to_f64() as f32));
             }
-            by_rows(found)
+            by_rows(values)
         }
     }
 }
@@ -162,9 +162,9 @@ fn losses_are_those_of_each_value_along_every_axis() {
         if axis > 0 {
             all.append(&mut channels.clone());
         }
-        let found = quantised(&path, &all, axis as i64, Rounding::Rne);
-        assert_eq!(found, quantised(&path, &all, axis as i64 - 3, Rounding::Rne));
-        for (target, row) in all.iter().zip(&found) {
+        let results = quantised(&path, &all, axis as i64, Rounding::Rne);
+        assert_eq!(results, quantised(&path, &all, axis as i64 - 3, Rounding::Rne));
+        for (target, row) in all.iter().zip(&results) {
             let height = if axis == 2 { shape[1] } else { shape[2] };
             let expected = each(&rows, target, shape[0], height);
             let pairs = || rows.iter().flatten().zip(expected.iter().flatten());
@@ -228,8 +228,8 @@ fn a_plain_format_with_scales_loses_what_its_conversion_loses() {
     let rules = names(&["absmax", "pow2", "floor", "even", "mse", "mae", "four-over-six"]);
     for per in ["tensor", "row", "1x32", "8x20"] {
         let targets = targets(&names(&["e5m2", "e4m3", "s8", "u4", "nf4"]), &rules, &names(&[per])).unwrap();
-        let found = quantised(&path, &targets, -1, Rounding::Rne);
-        for (target, row) in targets.iter().zip(&found) {
+        let results = quantised(&path, &targets, -1, Rounding::Rne);
+        for (target, row) in targets.iter().zip(&results) {
             let QuantisationTarget::Scaled { format, rule, .. } = target else { panic!("{target:?}") };
             let FileContent::Blocks(shared) = shared(FileContent::Scalar(Some(format.element.format)), per).unwrap()
             else {
@@ -251,9 +251,9 @@ fn the_least_error_is_found_beside_a_value_near_the_end_of_f32() {
     let (_folder, path) = file(&values, &[64, 64]);
     for format in ["s8", "e4m3", "u8"] {
         let targets = targets(&names(&[format]), &names(&["absmax", "mse"]), &[]).unwrap();
-        let found = quantised(&path, &targets, -1, Rounding::Rne);
-        assert_eq!([found[0].void, found[1].void], [None, None], "{format}");
-        assert!(found[1].sqnr >= found[0].sqnr, "{format}: {:?} {:?}", found[1].sqnr, found[0].sqnr);
+        let results = quantised(&path, &targets, -1, Rounding::Rne);
+        assert_eq!([results[0].void, results[1].void], [None, None], "{format}");
+        assert!(results[1].sqnr >= results[0].sqnr, "{format}: {:?} {:?}", results[1].sqnr, results[0].sqnr);
     }
 }
 

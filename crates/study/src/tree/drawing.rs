@@ -25,39 +25,39 @@ pub fn scene(order: &Order, title: &str) -> Scene {
     let mut placed = Vec::new();
     let (lines, _) = place(&picture, 0, 0, &mut placed);
     let paper = f64::from(WIDTHS[1]) * MILLIMETRE;
-    let depth = placed.iter().map(|own| own.depth).max().unwrap_or(0).max(1) as f64;
-    let longest = placed.iter().filter(|own| own.last).map(|own| text_width(&own.words, SMALL)).fold(0.0, f64::max);
+    let depth = placed.iter().map(|node| node.depth).max().unwrap_or(0).max(1) as f64;
+    let longest = placed.iter().filter(|node| node.last).map(|node| text_width(&node.words, SMALL)).fold(0.0, f64::max);
     // A word of a step stands between it and its parts.
-    let words = placed.iter().filter(|own| !own.last).map(|own| text_width(&own.words, SMALL)).fold(0.0, f64::max);
+    let words = placed.iter().filter(|node| !node.last).map(|node| text_width(&node.words, SMALL)).fold(0.0, f64::max);
     let across = ((paper - longest - 2.0 * MARGIN) / depth).clamp(NARROWEST, WIDEST).max(words + 12.0);
-    let x = |own: &Placed| MARGIN + own.depth as f64 * across;
-    let right = placed.iter().map(|own| x(own) + text_width(&own.words, SMALL)).fold(0.0, f64::max);
+    let x = |node: &Placed| MARGIN + node.depth as f64 * across;
+    let right = placed.iter().map(|node| x(node) + text_width(&node.words, SMALL)).fold(0.0, f64::max);
     let width = right.max(text_width(title, TEXT)) + 2.0 * MARGIN;
     let mut scene = Scene::new(width, TITLE + lines.max(1) as f64 * LINE + 2.0 * MARGIN, title);
     scene.words(Words::new((MARGIN, MARGIN + TEXT), title, TEXT));
-    for own in &placed {
-        if let Some((above, y)) = own.above {
-            let (from, to) = (MARGIN + above as f64 * across, x(own));
+    for node in &placed {
+        if let Some((above, y)) = node.above {
+            let (from, to) = (MARGIN + above as f64 * across, x(node));
             let bend = to - 6.0;
-            scene.path(vec![(from, y), (bend, y), (bend, own.y), (to - 3.0, own.y)], Ink::Faint, 0.6, &[]);
+            scene.path(vec![(from, y), (bend, y), (bend, node.y), (to - 3.0, node.y)], Ink::Faint, 0.6, &[]);
         }
     }
-    for own in placed {
-        if !own.last {
-            let at = (x(&own), own.y);
-            let hover = Some(own.words.clone());
+    for node in placed {
+        if !node.last {
+            let at = (x(&node), node.y);
+            let hover = Some(node.words.clone());
             scene.marks.push(SceneMark::Dot {
                 at,
                 marker: Marker::Disc,
                 size: DOT,
-                ink: own.ink,
+                ink: node.ink,
                 hollow: false,
                 hover,
             });
         }
         // The name of a term stands to its right; the word of a step stands above its line.
-        let at = if own.last { (x(&own), own.y + 2.5) } else { (x(&own) + 3.5, own.y - 2.5) };
-        scene.words(Words::new(at, own.words, SMALL).inked(own.ink));
+        let at = if node.last { (x(&node), node.y + 2.5) } else { (x(&node) + 3.5, node.y - 2.5) };
+        scene.words(Words::new(at, node.words, SMALL).inked(node.ink));
     }
     scene
 }
@@ -79,8 +79,8 @@ struct Placed {
 fn place(picture: &Picture, depth: usize, line: usize, placed: &mut Vec<Placed>) -> (usize, usize) {
     let (mut lines, mut parts) = (0, Vec::new());
     for part in picture.parts() {
-        let (taken, number) = place(part, depth + 1, line + lines, placed);
-        lines += taken;
+        let (part_lines, number) = place(part, depth + 1, line + lines, placed);
+        lines += part_lines;
         parts.push(number);
     }
     let y = match (parts.first(), parts.last()) {
@@ -96,7 +96,7 @@ fn place(picture: &Picture, depth: usize, line: usize, placed: &mut Vec<Placed>)
 fn ink(picture: &Picture) -> Ink {
     match picture {
         Picture::Meeting(manner, _) | Picture::Group(manner, _) => {
-            COLORS.iter().find(|(own, _)| own == manner).map_or(Ink::Text, |(_, color)| Ink::Color(*color))
+            COLORS.iter().find(|(other, _)| other == manner).map_or(Ink::Text, |(_, color)| Ink::Color(*color))
         }
         Picture::Terms(_) | Picture::Chain(_) => Ink::Text,
     }

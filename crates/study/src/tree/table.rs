@@ -83,9 +83,9 @@ pub fn report(all: &DeviceOrders, name: &str, report: &mut Report) {
 
 /// The note on what the formats of the instructions cannot show.
 fn limits(orders: &[InstructionOrder]) -> Option<String> {
-    if let [own] = orders {
-        let (i, (least, greatest)) = (&own.instruction, own.found.spans);
-        return match own.found.undecided() {
+    if let [order] = orders {
+        let (i, (least, greatest)) = (&order.instruction, order.found.spans);
+        return match order.found.undecided() {
             0 if least < WIDE => Some(format!(
                 "{i}: terms of these formats differ by at most 2^{least}. A step that keeps more bits of some parts may appear as two."
             )),
@@ -97,7 +97,7 @@ fn limits(orders: &[InstructionOrder]) -> Option<String> {
             )),
         };
     }
-    let near = orders.iter().filter(|own| own.found.undecided() == 0 && own.found.spans.0 < WIDE).count();
+    let near = orders.iter().filter(|order| order.found.undecided() == 0 && order.found.spans.0 < WIDE).count();
     (near > 0).then(|| {
         format!(
             "{near} of {} instructions have formats whose terms differ by less than 2^{WIDE}. A step that keeps many bits of some parts \
@@ -154,9 +154,9 @@ fn answer(rows: &[TreeRow], device: &str) -> Option<String> {
 }
 
 /// The rows of the cases that contradict a tree.
-fn contradictions(own: &InstructionOrder) -> impl Iterator<Item = ContradictionRow> {
-    let i = &own.instruction;
-    own.found.contradictions.iter().map(|Contradiction { huge, tiny, kept, case }| ContradictionRow {
+fn contradictions(order: &InstructionOrder) -> impl Iterator<Item = ContradictionRow> {
+    let i = &order.instruction;
+    order.found.contradictions.iter().map(|Contradiction { huge, tiny, kept, case }| ContradictionRow {
         instruction: i.name.clone(),
         large: huge.iter().map(|leaf: &Leaf| leaf.name()).collect(),
         small: tiny.name(),

@@ -164,7 +164,7 @@ pub struct Campaign {
     /// The error or interruption that stopped the campaign.
     pub stopped: Option<Error>,
     keeper: Keeper,
-    begun: Instant,
+    start: Instant,
     /// The end of the time for reducing what an external program differs in, once it has begun.
     reducing: Option<Instant>,
 }
@@ -190,12 +190,12 @@ impl Campaign {
         }
         let mut checkpoint = None;
         if let Some(path) = &request.checkpoint {
-            let (own, kept) = Checkpoint::open(path, parts)?;
-            (checkpoint, parts) = (Some(own), kept);
+            let (opened, kept) = Checkpoint::open(path, parts)?;
+            (checkpoint, parts) = (Some(opened), kept);
         }
-        let (ended, stopped, begun, reducing) = (Vec::new(), None, Instant::now(), None);
-        let keeper = Keeper { checkpoint, last: begun };
-        Ok(Campaign { request, judge, model, parts, notes, ended, stopped, keeper, begun, reducing })
+        let (ended, stopped, start, reducing) = (Vec::new(), None, Instant::now(), None);
+        let keeper = Keeper { checkpoint, last: start };
+        Ok(Campaign { request, judge, model, parts, notes, ended, stopped, keeper, start, reducing })
     }
 
     /// Compares all runs that are not finished, and reduces what differs.
@@ -262,7 +262,7 @@ impl Campaign {
         }
         let instruction = parts[at].run.instruction()?;
         let number = if parts.len() > 1 { format!(" ({} of {})", at + 1, parts.len()) } else { String::new() };
-        let kernels = device.preparation().and_then(|own| own.kernels());
+        let kernels = device.preparation().and_then(|preparation| preparation.kernels());
         let kernels = kernels.map_or_else(String::new, |(done, all)| format!(", {done} of {all} kernels compiled"));
         let name = &device.identity().name;
         watch(CampaignProgress::Stage(&format!("verifying {instruction}{number} on {name} against {judge}{kernels}")));
@@ -277,13 +277,13 @@ impl Campaign {
             done: state.next - range.start,
             outputs: (instruction.m * instruction.n) as u64,
         });
-        let (begun, mut enough) = (Instant::now(), false);
+        let (start, mut enough) = (Instant::now(), false);
         let CampaignRequest { devices, timeout, .. } = request;
         let mut step = |state: &State| {
             parts[at].state = state.clone();
             watch(CampaignProgress::Compared { done: state.next - range.start, differing: state.differing() });
             keeper.keep(parts, state.finished)?;
-            enough = !state.finished && share.is_some_and(|share| begun.elapsed() >= share);
+            enough = !state.finished && share.is_some_and(|share| start.elapsed() >= share);
             if enough { Err(Error::Interrupted { by: Interruption::TimeLimit }) } else { Ok(()) }
         };
         let outcome = if devices.len() > 1 {
@@ -305,7 +305,7 @@ impl Campaign {
 
     /// Time left for cases of an external program that nobody asked for; `None` where somebody did.
     fn share(&self) -> Option<Duration> {
-        (!self.request.is_asked()).then(|| UNASKED.saturating_sub(self.begun.elapsed()))
+        (!self.request.is_asked()).then(|| UNASKED.saturating_sub(self.start.elapsed()))
     }
 
     /// Lists the counterexamples of the part at `at`, reduced.

@@ -58,8 +58,8 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
         instruction: row.instruction,
     };
     let counted = (row.compared, row.differing);
-    let own = mismatches.iter().filter(|mismatch| mismatch.instruction == run.instruction);
-    let counterexamples = own.map(|mismatch| counterexample(mismatch, &run)).collect::<Result<Vec<_>>>()?;
+    let mismatches = mismatches.iter().filter(|mismatch| mismatch.instruction == run.instruction);
+    let counterexamples = mismatches.map(|mismatch| counterexample(mismatch, &run)).collect::<Result<Vec<_>>>()?;
     let count = |regime: &&RegimeRow| Count { compared: regime.compared, differing: regime.differing };
     let part = Part {
         state: State {

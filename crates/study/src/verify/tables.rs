@@ -160,7 +160,7 @@ pub fn remarks(part: &Part) -> Result<Vec<String>> {
     let i = run.instruction()?;
     let note = counts_note(&i.name, state.differing(), part.listed(), run.max_mismatches);
     let mut remarks: Vec<String> = note.into_iter().collect();
-    let repeated = |found: &Answer| !run.nans().agree(i.d, found.device, found.model);
+    let repeated = |answer: &Answer| !run.nans().agree(i.d, answer.device, answer.model);
     let unrepeated: u64 =
         counterexamples.iter().flatten().filter(|one| !repeated(&one.found)).map(|one| one.count).sum();
     if unrepeated > 0 {

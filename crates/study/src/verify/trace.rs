@@ -101,18 +101,18 @@ pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) 
 pub fn causes(
     trace: &Trace,
     judge: &mut dyn Device,
-    found: Verification,
+    verification: Verification,
     (keep, nans): (usize, Nans),
     causes: &mut Vec<Difference>,
 ) -> Result<Option<String>> {
     let subject = Subject::Matrix(&trace.instruction);
-    let reduces = found.differing > 0 && keep > 0 && found.stopped.is_none();
+    let reduces = verification.differing > 0 && keep > 0 && verification.stopped.is_none();
     let model = if reduces { stand_in(trace, nans) } else { Ok(None) };
     let evaluator = match &model {
         Ok(Some(model)) => Some(model.evaluator(&trace.instruction)?),
         _ => None,
     };
-    let outcome = found.kinds.causes(
+    let outcome = verification.kinds.causes(
         &subject,
         keep,
         &mut |kind| {
@@ -125,7 +125,7 @@ pub fn causes(
         },
         causes,
     );
-    found.stopped.map_or(Ok(()), Err).and(outcome)?;
+    verification.stopped.map_or(Ok(()), Err).and(outcome)?;
     Ok(model?.map(|model| model.name))
 }
 
@@ -142,9 +142,9 @@ pub(super) fn reduce(trace: &Trace, pair: &mut Compared, difference: &Difference
 
 /// The model that gives every recorded output.
 fn stand_in(trace: &Trace, nans: Nans) -> Result<Option<Model>> {
-    let own = trace.metadata.get("device").map(|device| DeviceName::from(device.as_str()));
+    let recorder = trace.metadata.get("device").map(|device| DeviceName::from(device.as_str()));
     let shipped = shipped().map(str::to_string);
-    for name in own.iter().filter_map(DeviceName::model).map(str::to_string).chain(shipped) {
+    for name in recorder.iter().filter_map(DeviceName::model).map(str::to_string).chain(shipped) {
         let Ok(mut device) = crate::device::ModelDevice::open(&name) else { continue };
         if device.prepare(&trace.instruction).is_err() {
             continue;

@@ -273,14 +273,14 @@ mod tests {
                     let (words, bits) = (&words, bits);
                     move |row: usize, k: usize| {
                         let (word, places) = words.places(k);
-                        let own = words.a[row / LANES * words.words + word][row % LANES];
-                        own >> places[factor] & ((1 << bits) - 1)
+                        let pair = words.a[row / LANES * words.words + word][row % LANES];
+                        pair >> places[factor] & ((1 << bits) - 1)
                     }
                 };
                 for (factor, codes) in [&a, &b].into_iter().enumerate() {
-                    let own = expected(rows, length, code(factor));
+                    let paired = expected(rows, length, code(factor));
                     let given = expected(rows, length, |row, k| codes.get((row + 1) * length + k) as u32);
-                    assert_eq!(own, given, "{name}: {rows} rows of {length}, {vectors:?}");
+                    assert_eq!(paired, given, "{name}: {rows} rows of {length}, {vectors:?}");
                 }
             }
         }

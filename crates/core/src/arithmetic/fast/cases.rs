@@ -44,10 +44,10 @@ impl DecodedTile {
         let count = d.len() / i.width;
         self.unknown.clear();
         if !self.decode_values_of_cases(kernel, i, [a, b], first, count) {
-            for (codes, own) in [(a, &mut self.a_codes), (b, &mut self.b_codes)] {
+            for (codes, out) in [(a, &mut self.a_codes), (b, &mut self.b_codes)] {
                 widen(codes, first * i.k, count * i.k, &mut self.codes);
                 words_across(&self.codes, i.k, &mut self.words);
-                reorder_rows(&self.words, i.k, &kernel.order, own);
+                reorder_rows(&self.words, i.k, &kernel.order, out);
             }
             self.decode_cases(kernel);
         }
@@ -75,10 +75,10 @@ impl DecodedTile {
         if paired {
             pairs_across(a, b, first, count, i.k, &mut self.a_codes);
         } else {
-            for (codes, own) in [(a, &mut self.a_codes), (b, &mut self.b_codes)] {
+            for (codes, out) in [(a, &mut self.a_codes), (b, &mut self.b_codes)] {
                 prefetch(codes, first + count, count, i.k);
                 widen(codes, first * i.k, count * i.k, &mut self.codes);
-                words_across(&self.codes, i.k, own);
+                words_across(&self.codes, i.k, out);
             }
         }
         let (words, second) = (self.a_codes.as_chunks().0, self.b_codes.as_chunks().0);
@@ -122,8 +122,8 @@ impl DecodedTile {
 /// Reorders rows of `length` lanes each.
 fn reorder_rows(lanes: &[u32], length: usize, order: &[usize], out: &mut Vec<u32>) {
     resize(out, lanes.len() / length * order.len());
-    for (own, out) in lanes.chunks_exact(LANES * length).zip(out.chunks_exact_mut(LANES * order.len())) {
-        reorder::<LANES>(own.as_chunks().0, order, out.as_chunks_mut().0);
+    for (block, out) in lanes.chunks_exact(LANES * length).zip(out.chunks_exact_mut(LANES * order.len())) {
+        reorder::<LANES>(block.as_chunks().0, order, out.as_chunks_mut().0);
     }
 }
 
@@ -148,9 +148,9 @@ fn ones(elements: &mut Elements, count: usize) {
 
 vectorised! {
     /// Values and exponents of products.
-    fn multiply_values(own: &mut Elements, other: &Elements) {
-        let count = own.exponents.len();
-        let (values, exponents) = (&mut own.values[..count], &mut own.exponents[..count]);
+    fn multiply_values(elements: &mut Elements, other: &Elements) {
+        let count = elements.exponents.len();
+        let (values, exponents) = (&mut elements.values[..count], &mut elements.exponents[..count]);
         let (x, e) = (&other.values[..count], &other.exponents[..count]);
         for at in 0..count {
             values[at] *= x[at];
@@ -161,26 +161,26 @@ vectorised! {
 
 vectorised! {
     /// Significands of products.
-    fn multiply_integers(own: &mut Elements, other: &Elements) {
-        for (own, other) in own.significands.iter_mut().zip(&other.significands) {
-            *own = own.wrapping_mul(*other);
+    fn multiply_integers(elements: &mut Elements, other: &Elements) {
+        for (significand, other) in elements.significands.iter_mut().zip(&other.significands) {
+            *significand = significand.wrapping_mul(*other);
         }
     }
 }
 
 vectorised! {
     /// Signs of products.
-    fn multiply_signs(own: &mut Elements, other: &Elements) {
-        for (own, other) in own.negative.iter_mut().zip(&other.negative) {
-            *own ^= *other;
+    fn multiply_signs(elements: &mut Elements, other: &Elements) {
+        for (negative, other) in elements.negative.iter_mut().zip(&other.negative) {
+            *negative ^= *other;
         }
     }
 }
 
 /// Computes the special marks of products from the marks of the factors.
-fn multiply_specials(own: &mut Elements, other: &Elements) {
-    for (at, special) in own.special.iter_mut().enumerate() {
-        let factors = [(*special, own.significands[at]), (other.special[at], other.significands[at])];
+fn multiply_specials(elements: &mut Elements, other: &Elements) {
+    for (at, special) in elements.special.iter_mut().enumerate() {
+        let factors = [(*special, elements.significands[at]), (other.special[at], other.significands[at])];
         let any = factors[0].0 | factors[1].0;
         let zero = factors.iter().any(|(special, significand)| *special == 0 && *significand == 0);
         *special = match any {
@@ -189,5 +189,5 @@ fn multiply_specials(own: &mut Elements, other: &Elements) {
             _ => INFINITY,
         };
     }
-    own.any_special = true;
+    elements.any_special = true;
 }

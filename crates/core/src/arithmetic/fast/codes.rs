@@ -75,8 +75,8 @@ pub(super) fn lanes_in_turn<const N: usize>(
     widen: impl Fn([u8; N]) -> u32,
 ) -> Lane<u32> {
     let mut both = [[0; N]; LANES];
-    for (lane, own) in both.iter_mut().enumerate() {
-        *own = if lane % TURNS == 0 { x[lane / TURNS] } else { y[lane / TURNS] };
+    for (lane, code) in both.iter_mut().enumerate() {
+        *code = if lane % TURNS == 0 { x[lane / TURNS] } else { y[lane / TURNS] };
     }
     each(|l| widen(both[l]))
 }

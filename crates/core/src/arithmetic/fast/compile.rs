@@ -60,8 +60,8 @@ impl Floating {
         let steps = (program.output.value == last).then(|| compiler.steps())??;
         let passes_nan = program.output.passes_nan;
         // A NaN of an overflow has a code of its own.
-        let own_nan = |to: &Destination| Stage::makes_nan(&to.target);
-        if passes_nan && program.operations().filter_map(ElementaryOperation::destination).any(own_nan) {
+        let makes_nan = |to: &Destination| Stage::makes_nan(&to.target);
+        if passes_nan && program.operations().filter_map(ElementaryOperation::destination).any(makes_nan) {
             return None;
         }
         let slots = compiler.slots;
@@ -198,7 +198,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles a sum, for its factors and addends.
-    fn sum(&self, own: &ProgramSum, to: Option<&Destination>) -> Option<SumStep> {
+    fn sum(&self, program_sum: &ProgramSum, to: Option<&Destination>) -> Option<SumStep> {
         let nothing = Multiply {
             factors: Vec::new(),
             scaling: Scaling::None,
@@ -208,7 +208,7 @@ impl Compiler<'_> {
             normalised: false,
             nans: Vec::new(),
         };
-        let (multiply, begin) = match own.products[..] {
+        let (multiply, begin) = match program_sum.products[..] {
             [] => (&nothing, 0),
             [step] => (self.program.products(step)?, self.begins[step]),
             _ => return None,
@@ -235,21 +235,22 @@ impl Compiler<'_> {
         }
         let ieee = to.is_none_or(|to| to.zero == ZeroSign::Ieee);
         let rounding = to.map_or(Rounding::Rne, |to| to.target.rounding);
-        let addends = own.addends.iter().map(|addend| self.addend(addend)).collect::<Option<Vec<_>>>()?;
+        let addends = program_sum.addends.iter().map(|addend| self.addend(addend)).collect::<Option<Vec<_>>>()?;
         // A cancelled sum has no sign of zero; the sign matters under RD only.
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
-        let sum = FusedSum { alignment: own.alignment, addends, fraction_bits, term_bits, terms: multiply.len() };
+        let sum =
+            FusedSum { alignment: program_sum.alignment, addends, fraction_bits, term_bits, terms: multiply.len() };
         let width = sum.width()?;
         // A sum that is not rounded must reach the next operation unchanged.
-        let bits = own
+        let bits = program_sum
             .addends
             .iter()
             .filter_map(|addend| addend.bits)
-            .fold(own.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
-        let place = own.alignment.and_then(|alignment| alignment.sticky_place).unwrap_or(0);
-        if to.is_none() && bits.is_none_or(|bits| bits + place + self.headroom(own) > 61) {
+            .fold(program_sum.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
+        let place = program_sum.alignment.and_then(|alignment| alignment.sticky_place).unwrap_or(0);
+        if to.is_none() && bits.is_none_or(|bits| bits + place + self.headroom(program_sum) > 61) {
             return None;
         }
         let mut step = SumStep {
@@ -266,14 +267,14 @@ impl Compiler<'_> {
             ieee,
             rounding,
         };
-        if self.is_narrow(&step, own, to) {
+        if self.is_narrow(&step, program_sum, to) {
             step.width = Width::Narrow;
         }
         Some(step)
     }
 
     /// True if a sum fits 32 bits, and is rounded there.
-    fn is_narrow(&self, step: &SumStep, own: &ProgramSum, to: Option<&Destination>) -> bool {
+    fn is_narrow(&self, step: &SumStep, sum: &ProgramSum, to: Option<&Destination>) -> bool {
         let (Some(alignment), Some(bits)) = (step.sum.alignment, step.sum.short_bits()) else { return false };
         if !step.is_simple() || step.limit.is_some() {
             return false;
@@ -282,8 +283,8 @@ impl Compiler<'_> {
         let add = |x: (i32, i32), y: (i32, i32)| (x.0 + y.0, x.1 + y.1);
         let [a, b] = self.factors.map(NumberDecoder::exponents);
         let scale = self.scales.map_or((0, 0), Scales::exponents);
-        let products = (!own.products.is_empty()).then(|| add(add(a, b), add(scale, scale)));
-        let addend = own.addends.first().and_then(|addend| match addend.source {
+        let products = (!sum.products.is_empty()).then(|| add(add(a, b), add(scale, scale)));
+        let addend = sum.addends.first().and_then(|addend| match addend.source {
             Source::C => Some(self.c.exponents()),
             Source::Value(value) => {
                 let to = self.program.steps[value].operation.destination()?;
@@ -349,7 +350,7 @@ impl Compiler<'_> {
             _ => (1, 1),
         };
         let parts = sum.products.iter().map(of_products).chain(sum.addends.iter().map(of_addend));
-        let (most, count) = parts.fold((0, 0), |(most, count), (bits, own)| (most.max(bits), count + own));
+        let (most, count) = parts.fold((0, 0), |(most, count), (bits, terms)| (most.max(bits), count + terms));
         most + 1 + (usize::BITS - usize::leading_zeros(count)) as i32
     }
 

@@ -39,11 +39,11 @@ impl DecodedLanes {
         let mut lanes =
             DecodedLanes { significand: [0; LANES], negative: [0; LANES], exponent: [0; LANES], special: [0; LANES] };
         for l in 0..LANES {
-            let own = datum(l);
-            lanes.significand[l] = own.significand;
-            lanes.negative[l] = own.negative;
-            lanes.exponent[l] = own.exponent;
-            lanes.special[l] = own.special;
+            let decoded = datum(l);
+            lanes.significand[l] = decoded.significand;
+            lanes.negative[l] = decoded.negative;
+            lanes.exponent[l] = decoded.exponent;
+            lanes.special[l] = decoded.special;
         }
         lanes
     }
@@ -209,12 +209,12 @@ vectorised! {
         // A step opaque to the compiler, so that it vectorises over lanes, not over iterations.
         let (next, mut at) = (black_box(1), 0);
         while at < PIECES {
-            let own = decoder.lanes(&piece(codes, at));
-            set_piece(&mut number.magnitude, at, &over(&own.significand, u64::from));
-            set_piece(&mut number.negative, at, &own.negative);
-            set_piece(&mut number.exponent, at, &over(&own.exponent, |e| e - decoder.fraction_bits as i32));
-            let minus = each(|l| u32::from((own.special[l] == INFINITY) & (own.negative[l] != 0)));
-            set_piece(&mut number.special, at, &each(|l| own.special[l] + minus[l]));
+            let decoded = decoder.lanes(&piece(codes, at));
+            set_piece(&mut number.magnitude, at, &over(&decoded.significand, u64::from));
+            set_piece(&mut number.negative, at, &decoded.negative);
+            set_piece(&mut number.exponent, at, &over(&decoded.exponent, |e| e - decoder.fraction_bits as i32));
+            let minus = each(|l| u32::from((decoded.special[l] == INFINITY) & (decoded.negative[l] != 0)));
+            set_piece(&mut number.special, at, &each(|l| decoded.special[l] + minus[l]));
             at += next;
         }
     }

@@ -32,14 +32,17 @@ impl Double {
         for (at, operation) in program.operations().enumerate() {
             let ElementaryOperation::Fma { factors, addend, to, .. } = operation else { return None };
             let from = at.checked_sub(1).map_or(Source::C, Source::Value);
-            let Destination { target: own, subnormals, .. } = to;
+            let Destination { target: step_target, subnormals, .. } = to;
             let whole = factors.a == u64::MAX && factors.b == u64::MAX;
-            if *addend != from || !whole || *subnormals != Subnormals::Keep || target.is_some_and(|other| other != *own)
+            if *addend != from
+                || !whole
+                || *subnormals != Subnormals::Keep
+                || target.is_some_and(|other| other != *step_target)
             {
                 return None;
             }
             order.push(factors.k);
-            target = Some(*own);
+            target = Some(*step_target);
         }
         let target = target?;
         let last = program.output.value == Source::Value(order.len() - 1);

@@ -115,14 +115,14 @@ vectorised! {
         let mut any = [0; LANES];
         let (next, mut at) = (black_box(1), 0);
         while at < codes.len() {
-            let own = decoder.lanes(&codes[at]);
-            let flip = over(&own.negative, |negative| negative as i32);
-            let signed = each(|l| (own.significand[l] as i32 ^ flip[l]).wrapping_sub(flip[l]));
+            let decoded = decoder.lanes(&codes[at]);
+            let flip = over(&decoded.negative, |negative| negative as i32);
+            let signed = each(|l| (decoded.significand[l] as i32 ^ flip[l]).wrapping_sub(flip[l]));
             put(significands, at, &signed, turns);
-            put(exponents, at, &own.exponent, turns);
-            put(negative, at, &own.negative, turns);
-            put(special, at, &own.special, turns);
-            any = each(|l| any[l] | own.special[l]);
+            put(exponents, at, &decoded.exponent, turns);
+            put(negative, at, &decoded.negative, turns);
+            put(special, at, &decoded.special, turns);
+            any = each(|l| any[l] | decoded.special[l]);
             at += next;
         }
         elements.any_special = any != [0; LANES];
@@ -169,8 +169,8 @@ vectorised! {
         let (next, mut at) = (black_box(1), 0);
         while at < codes.len() {
             let aligned: Lane<u32> = over(&codes[at], |code: u32| code << unused);
-            let own = over(&aligned, |code| if signed { code as i32 >> unused } else { (code >> unused) as i32 });
-            put(&mut elements.significands, at, &own, turns);
+            let integers = over(&aligned, |code| if signed { code as i32 >> unused } else { (code >> unused) as i32 });
+            put(&mut elements.significands, at, &integers, turns);
             at += next;
         }
     }

@@ -54,15 +54,15 @@ macro_rules! magnitude {
             fn round<const CUT: bool>(encoder: &NumberEncoder, number: &Number<$word>, codes: &mut PieceLanes<u32>) {
                 const LAST: i32 = <$word>::BITS as i32 - 1;
                 // A copy, so that the loop keeps its fields in registers.
-                let own = *encoder;
-                let trailing_bits = own.trailing_bits as i32;
-                let smallest = own.emin - trailing_bits;
-                let signs = own.zeros[0] ^ own.zeros[1];
-                let beyond = own.overflowed[0] ^ own.overflowed[1];
+                let encoder = *encoder;
+                let trailing_bits = encoder.trailing_bits as i32;
+                let smallest = encoder.emin - trailing_bits;
+                let signs = encoder.zeros[0] ^ encoder.zeros[1];
+                let beyond = encoder.overflowed[0] ^ encoder.overflowed[1];
                 let mask = |mask: u32| mask as i32 as $signed as $word;
-                let Carries { half, odd, one, any: [any, minus], sticky } = own.carries;
+                let Carries { half, odd, one, any: [any, minus], sticky } = encoder.carries;
                 let (half, odd, one, sticky) = (mask(half), odd as $word, one as $word, sticky as $word);
-                let largest = own.largest as $word;
+                let largest = encoder.largest as $word;
                 for (l, out) in codes.iter_mut().enumerate() {
                     let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
                     let leading = exponent + $leading(magnitude);
@@ -79,9 +79,9 @@ macro_rules! magnitude {
                     let fields =
                         (((quantum - smallest) as $signed as $word) << trailing_bits).wrapping_add(significand);
                     let fields = if magnitude == 0 { 0 } else { fields };
-                    let code = (fields as u32) << own.padding_bits | negative & own.sign_bit;
-                    let code = if fields == 0 { own.zeros[0] ^ negative & signs } else { code };
-                    let overflowed = own.overflowed[0] ^ negative & beyond;
+                    let code = (fields as u32) << encoder.padding_bits | negative & encoder.sign_bit;
+                    let code = if fields == 0 { encoder.zeros[0] ^ negative & signs } else { code };
+                    let overflowed = encoder.overflowed[0] ^ negative & beyond;
                     *out = if fields > largest { overflowed } else { code };
                 }
             }
@@ -217,8 +217,8 @@ impl NumberEncoder {
             let sign = special & (INFINITY | MINUS_INFINITY);
             let infinite = if sign == INFINITY { infinity } else { minus_infinity };
             let is_nan = (special & NAN != 0) | (sign == INFINITY | MINUS_INFINITY);
-            let own = if is_nan { nan } else { infinite };
-            *code = if *special == 0 { *code } else { own };
+            let special_code = if is_nan { nan } else { infinite };
+            *code = if *special == 0 { *code } else { special_code };
         }
     }
 }
@@ -232,8 +232,8 @@ vectorised! {
             M::round::<false>(encoder, number, codes);
         }
         let mut special = 0;
-        for own in &number.special {
-            special |= own;
+        for mark in &number.special {
+            special |= mark;
         }
         if special != 0 {
             encoder.set_specials(&number.special, codes);
@@ -241,11 +241,11 @@ vectorised! {
         if let Some(flushed) = encoder.flushed.filter(|_| encoder.tininess != ResultTininess::After) {
             encoder.flush_tiny(number, flushed, codes);
         } else if let Some(flushed) = encoder.flushed {
-            let own = *encoder;
+            let encoder = *encoder;
             for code in codes.iter_mut() {
-                let fields = (*code & !own.sign_bit) >> own.padding_bits;
-                let subnormal = fields != 0 && fields >> own.trailing_bits == 0;
-                let zero = if *code & own.sign_bit != 0 { flushed[1] } else { flushed[0] };
+                let fields = (*code & !encoder.sign_bit) >> encoder.padding_bits;
+                let subnormal = fields != 0 && fields >> encoder.trailing_bits == 0;
+                let zero = if *code & encoder.sign_bit != 0 { flushed[1] } else { flushed[0] };
                 *code = if subnormal { zero } else { *code };
             }
         }

@@ -199,7 +199,7 @@ fn nan_is_unknown(special: &mut PieceLanes<u32>) {
 impl FastOperation {
     /// Computes the unrounded value.
     fn run(&self, pieces: &Pieces, workspace: &mut Workspace) -> Computed {
-        let Workspace { stored, slots, c, value, short, operands: [x_own, y_own], rounding } = workspace;
+        let Workspace { stored, slots, c, value, short, operands: [x_out, y_out], rounding } = workspace;
         match self {
             FastOperation::Sum(step, inputs) => {
                 let pieces = Pieces { group: step.group, ..*pieces };
@@ -222,7 +222,7 @@ impl FastOperation {
                 };
                 let scale = match &pieces.range {
                     Some(range) => step.sum.unit_scale(range),
-                    None => step.sum.own_scale(),
+                    None => step.sum.separate_scale(),
                 };
                 if step.width == Width::Narrow
                     && let Some(scale) = scale
@@ -236,10 +236,10 @@ impl FastOperation {
                 }
             }
             FastOperation::Copy(Input::Product(product)) => product.number(pieces, rounding, value),
-            FastOperation::Copy(input) => value.clone_from(input.number(pieces, c, slots, rounding, x_own)),
+            FastOperation::Copy(input) => value.clone_from(input.number(pieces, c, slots, rounding, x_out)),
             FastOperation::Add(Addition { terms: [x, y], negative_zero, short: is_short }) => {
-                let x = x.number(pieces, c, slots, rounding, x_own);
-                let y = y.number(pieces, c, slots, rounding, y_own);
+                let x = x.number(pieces, c, slots, rounding, x_out);
+                let y = y.number(pieces, c, slots, rounding, y_out);
                 if *is_short {
                     add(x, y, *negative_zero, short);
                     return Computed::Short;
@@ -259,15 +259,15 @@ impl Input {
         c: &'a Number,
         slots: &'a [Number],
         exact: &mut Number,
-        own: &'a mut Number,
+        out: &'a mut Number,
     ) -> &'a Number {
         match self {
             Input::C => c,
             Input::Zero => &Number::ZERO,
             Input::Slot(slot) => &slots[*slot],
             Input::Product(product) => {
-                product.number(pieces, exact, own);
-                own
+                product.number(pieces, exact, out);
+                out
             }
         }
     }

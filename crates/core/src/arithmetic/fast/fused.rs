@@ -232,10 +232,10 @@ impl FusedSum {
                 lost[l] |= loses(value[l], exponent[l], self.fraction_bits, alignment.bits, largest[l]);
             }
         }
-        for (own, value) in self.addends.iter().zip(addends) {
-            let (part, kept): (FinitePart<i128>, i32) = (value.part(), own.bits.unwrap_or(alignment.bits));
+        for (fused, value) in self.addends.iter().zip(addends) {
+            let (part, kept): (FinitePart<i128>, i32) = (value.part(), fused.bits.unwrap_or(alignment.bits));
             for l in 0..LANES {
-                let dropped = own.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
+                let dropped = fused.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
                 lost[l] |= !dropped && loses(part.units[l], part.exponent[l], part.bits, kept, largest[l]);
             }
         }
@@ -314,12 +314,12 @@ impl FusedSum {
         let bits = self.bits(alignment);
         let mut units: Lane<S> = over(products, |sum| sum.lifted((bits - alignment.bits) as u32));
         for (at, value) in addends.iter().enumerate() {
-            let own = &self.addends[at];
-            let kept = own.bits.unwrap_or(alignment.bits);
+            let fused = &self.addends[at];
+            let kept = fused.bits.unwrap_or(alignment.bits);
             let part: FinitePart<S> = value.part();
             let cut = cut(&part, largest, kept, rounding);
             units = each(|l| {
-                let dropped = own.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
+                let dropped = fused.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
                 let addend = if dropped { S::default() } else { cut[l] };
                 units[l].plus(addend.lifted((bits - kept) as u32))
             });

@@ -161,10 +161,10 @@ mod tests {
             ("hopper", "mma.sp.m16n8k16.f16.f16.f16.f16"),
             ("hopper", "mma.m16n8k16.s32.s8.u8.s32.satfinite"),
         ] {
-            let own = isa::find(name).unwrap();
-            let evaluator = Model::load(model).unwrap().evaluator(&own).unwrap();
+            let instruction = isa::find(name).unwrap();
+            let evaluator = Model::load(model).unwrap().evaluator(&instruction).unwrap();
             for (m, n) in [1, 2, 3, 5].into_iter().flat_map(|m| [1, 7, 8, 9, 16, 17, 24].map(|n| (m, n))) {
-                let i = Instruction { m, n, ..own.clone() };
+                let i = Instruction { m, n, ..instruction.clone() };
                 let program = Program { instruction: i.clone(), ..evaluator.program().clone() };
                 let fast = FastArithmetic::new(&program).expect("a program that the fast evaluator has");
                 let tiles = stream::tiles(&i, 1, 0, 3);
@@ -198,11 +198,11 @@ mod tests {
             ("x86", "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"),
             ("cdna3", "mfma.16x16x32.f32.e4m3fnuz.e5m2fnuz.f32"),
         ] {
-            let own = isa::find(name).unwrap();
-            let i = Instruction { m: 1, n: 1, ..own.clone() };
+            let instruction = isa::find(name).unwrap();
+            let i = Instruction { m: 1, n: 1, ..instruction.clone() };
             let evaluator = Model::load(model).unwrap().evaluator(&i).unwrap();
             for count in [1, 15, 16, 17, 128, 129, amount(400, 3000)] {
-                let mut tiles = stream::tiles(&own, 1, 0, count).resized(&own, &i);
+                let mut tiles = stream::tiles(&instruction, 1, 0, count).resized(&instruction, &i);
                 tiles.count = count;
                 let expected: Vec<u64> = (0..count).map(|tile| evaluator.dot(&tiles.case(&i, tile, 0, 0))).collect();
                 for vectors in Vectors::all() {

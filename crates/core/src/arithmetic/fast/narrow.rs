@@ -42,14 +42,18 @@ impl FactorRange {
 impl FusedSum {
     /// Bits of the sum, if it fits 32 bits, and its products and its addend 31.
     pub(super) fn short_bits(&self) -> Option<u32> {
-        let alignment =
-            self.alignment.filter(|own| own.rounding == Rounding::Rz && !own.sticky && !own.complement && own.carry.is_none())?;
+        let alignment = self.alignment.filter(|alignment| {
+            alignment.rounding == Rounding::Rz
+                && !alignment.sticky
+                && !alignment.complement
+                && alignment.carry.is_none()
+        })?;
         let term = (self.term_bits as i32 + alignment.bits - self.fraction_bits).max(0) as u32;
         let products = term + usize::BITS - self.terms.saturating_sub(1).leading_zeros();
         let addend = match self.addends[..] {
             [] => 0,
-            [own] if own.bits.is_none() && own.drop.is_none() && !own.is_sum => {
-                own.precision + (alignment.bits - own.fraction_bits).max(0) as u32
+            [addend] if addend.bits.is_none() && addend.drop.is_none() && !addend.is_sum => {
+                addend.precision + (alignment.bits - addend.fraction_bits).max(0) as u32
             }
             _ => return None,
         };
@@ -75,7 +79,7 @@ impl FusedSum {
     }
 
     /// Separate scales for products of any factors.
-    pub(super) fn own_scale(&self) -> Option<UnitScale> {
+    pub(super) fn separate_scale(&self) -> Option<UnitScale> {
         let (_, bias) = NORMAL;
         Some(UnitScale { unit: bias + self.alignment?.bits, least: bias - 1 - self.headroom(), common: false })
     }
@@ -100,7 +104,7 @@ vectorised! {
     ) {
         let alignment = step.sum.alignment.expect("a narrow sum is aligned");
         let floor = alignment.floor.unwrap_or(NONE);
-        let fraction_bits = step.sum.addends.first().map_or(alignment.bits, |own| own.fraction_bits);
+        let fraction_bits = step.sum.addends.first().map_or(alignment.bits, |first| first.fraction_bits);
         let excess = fraction_bits - alignment.bits;
         let (left, right) = ((-excess).max(0) as u32, excess.max(0));
         // Stage by stage on all pieces. A step opaque to the compiler, so that it vectorises over lanes, not over
@@ -149,10 +153,10 @@ vectorised! {
             let (products, largest) = (sum.magnitude[l] as i32, sum.exponent[l]);
             let shift = largest.wrapping_sub(addend.exponent[l] + fraction_bits).wrapping_add(right) as u32;
             let cut = ((addend.magnitude[l] as u32) << left).checked_shr(shift).unwrap_or(0);
-            let own = (cut ^ addend.negative[l]).wrapping_sub(addend.negative[l]) as i32;
-            let total = products.wrapping_add(own);
+            let signed = (cut ^ addend.negative[l]).wrapping_sub(addend.negative[l]) as i32;
+            let total = products.wrapping_add(signed);
             // If both have one sign, it is the sum's, whose magnitude may need all 32 bits.
-            let sign = products & own | (products | own) & total;
+            let sign = products & signed | (products | signed) & total;
             let minus = (sign >> 31) as u32;
             let magnitude = (total as u32 ^ minus).wrapping_sub(minus);
             zeros |= u32::from(magnitude == 0);

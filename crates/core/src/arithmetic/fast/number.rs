@@ -41,15 +41,15 @@ pub(super) type ShortNumber = Number<u32>;
 
 impl<M> Number<M> {
     pub(super) fn add_special(&mut self, special: &PieceLanes<u32>) {
-        for (at, own) in self.special.iter_mut().enumerate() {
-            *own |= special[at];
+        for (at, mark) in self.special.iter_mut().enumerate() {
+            *mark |= special[at];
         }
     }
 
     /// Adds the unknown marks of another number.
     pub(super) fn add_unknown<N>(&mut self, other: &Number<N>) {
-        for (at, own) in self.special.iter_mut().enumerate() {
-            *own |= other.special[at] & UNKNOWN;
+        for (at, mark) in self.special.iter_mut().enumerate() {
+            *mark |= other.special[at] & UNKNOWN;
         }
     }
 }

@@ -90,16 +90,16 @@ impl Register {
         for (l, special) in number.special.iter().enumerate() {
             let negative = number.negative[l] != 0;
             let [infinity, minus_infinity, nan] = self.specials;
-            let own = match special & (INFINITY | MINUS_INFINITY) {
+            let register = match special & (INFINITY | MINUS_INFINITY) {
                 0 if special & NAN == 0 => self.round(negative, number.magnitude[l].into(), number.exponent[l]),
                 INFINITY if special & NAN == 0 => infinity,
                 MINUS_INFINITY if special & NAN == 0 => minus_infinity,
                 _ => nan,
             };
-            held.magnitude[l] = own.magnitude;
-            held.negative[l] = own.negative;
-            held.exponent[l] = own.exponent;
-            held.special[l] = own.special;
+            held.magnitude[l] = register.magnitude;
+            held.negative[l] = register.negative;
+            held.exponent[l] = register.exponent;
+            held.special[l] = register.special;
         }
     }
 

@@ -117,7 +117,7 @@ struct HostTile<N> {
 /// Storage for a tile, in binary32 or in binary64.
 #[derive(Debug, Default)]
 pub(super) struct SingleTile {
-    own: HostTile<f32>,
+    single: HostTile<f32>,
     wider: HostTile<f64>,
 }
 
@@ -335,7 +335,7 @@ impl SingleOperand {
         let (shorts, words) = (bytes.as_chunks().0, bytes.as_chunks().0);
         let mut any = [0; LANES];
         for at in (0..count).step_by(LANES) {
-            let own = match (self.width, self.half) {
+            let singles = match (self.width, self.half) {
                 (4, _) => codes_of(words, at, u32::from_le_bytes),
                 (_, false) => codes_of(shorts, at, |bytes| u32::from(u16::from_le_bytes(bytes)) << 16),
                 (_, true) => {
@@ -344,10 +344,10 @@ impl SingleOperand {
                 }
             };
             let kept = if self.flush { SIGN } else { u32::MAX };
-            let own = each(|l| if own[l] & INFINITY == 0 { own[l] & kept } else { own[l] });
-            let nan = each(|l| if own[l] & !SIGN > INFINITY { own[l] | QUIET } else { 0 });
+            let singles = each(|l| if singles[l] & INFINITY == 0 { singles[l] & kept } else { singles[l] });
+            let nan = each(|l| if singles[l] & !SIGN > INFINITY { singles[l] | QUIET } else { 0 });
             any = each(|l| any[l] | nan[l]);
-            *lanes_mut(numbers, at) = each(|l| N::of(own[l]));
+            *lanes_mut(numbers, at) = each(|l| N::of(singles[l]));
             *lanes_mut(nans, at) = nan;
         }
         any != [0; LANES]
@@ -445,8 +445,8 @@ impl<N: HostNumber> HostTile<N> {
                 if NANS {
                     let mut code = [link.nan; LANES];
                     for operand in link.nans.iter().rev() {
-                        let own = &nans[*operand as usize];
-                        code = each(|l| if own[l] != 0 { own[l] } else { code[l] });
+                        let nan = &nans[*operand as usize];
+                        code = each(|l| if nan[l] != 0 { nan[l] } else { code[l] });
                     }
                     value.nan[at] = each(|l| if number[l].is_nan() { code[l] } else { 0 });
                 }
@@ -462,13 +462,13 @@ impl<N: HostNumber> HostTile<N> {
         for (at, (row, column)) in places.iter().enumerate() {
             let (number, nan) = (&value.number[at], &value.nan[at]);
             let codes = each(|l| {
-                let own = if NANS && single.passes_nan { nan[l] | QUIET } else { invalid };
-                if number[l].is_nan() { own } else { number[l].code() }
+                let nan_code = if NANS && single.passes_nan { nan[l] | QUIET } else { invalid };
+                if number[l].is_nan() { nan_code } else { number[l].code() }
             });
             let columns = LANES.min(single.n - column);
             let out = &mut d.as_chunks_mut().0[row * single.n + column..][..columns];
             match out.first_chunk_mut::<LANES>() {
-                Some(whole) => (0..LANES).for_each(|l| whole[l] = codes[l].to_le_bytes()),
+                Some(lanes) => (0..LANES).for_each(|l| lanes[l] = codes[l].to_le_bytes()),
                 None => (0..columns).for_each(|l| out[l] = codes[l].to_le_bytes()),
             }
         }
@@ -509,7 +509,7 @@ vectorised! {
     /// Computes the bytes of the D codes of a tile.
     pub(super) fn singles(single: &Single, tiles: &Tiles, tile: usize, scratch: &mut SingleTile, d: &mut [u8]) {
         if single.by_rounded && Vectors::here().have_fma() {
-            scratch.own.all(single, tiles, tile, d);
+            scratch.single.all(single, tiles, tile, d);
         } else {
             scratch.wider.all(single, tiles, tile, d);
         }

@@ -64,8 +64,8 @@ impl SumStep {
             } else {
                 [0; LANES]
             };
-            let own = if pieces.special { factors.specials() } else { [0; LANES] };
-            return each(|l| if special[l] | own[l] != 0 { UNKNOWN } else { 0 });
+            let marks = if pieces.special { factors.specials() } else { [0; LANES] };
+            return each(|l| if special[l] | marks[l] != 0 { UNKNOWN } else { 0 });
         }
         let Some(stage) = &self.product else {
             for term in 0..count {
@@ -95,8 +95,8 @@ impl SumStep {
             stage.hold(&exact, &mut rounded);
             for at in 0..terms {
                 let term = AddendValue::new(&rounded, at, stage.extent.fraction_bits);
-                let own = piece(&rounded.special, at);
-                special = each(|l| special[l] | own[l]);
+                let marks = piece(&rounded.special, at);
+                special = each(|l| special[l] | marks[l]);
                 self.push(stored, (term.units, term.exponent), piece(&rounded.negative, at));
             }
         }
@@ -148,12 +148,13 @@ vectorised! {
             // One addend, the case of hardware, needs no allocation.
             let (one, many): ([AddendValue; 1], Vec<AddendValue>);
             let values = match (addends, &step.sum.addends[..]) {
-                ([addend], [own]) => {
-                    one = [own.value(addend, at)];
+                ([addend], [fused]) => {
+                    one = [fused.value(addend, at)];
                     &one[..]
                 }
                 _ => {
-                    many = addends.iter().zip(&step.sum.addends).map(|(addend, own)| own.value(addend, at)).collect();
+                    let pairs = addends.iter().zip(&step.sum.addends);
+                    many = pairs.map(|(addend, fused)| fused.value(addend, at)).collect();
                     &many[..]
                 }
             };
@@ -188,9 +189,9 @@ vectorised! {
     /// Adds the marks of infinities and NaN of the sums of all products of a group.
     pub(super) fn add_specials(pieces: &Pieces<'_>, special: &mut PieceLanes<u32>) {
         for at in 0..pieces.count {
-            let own = pieces.factors(at).specials();
+            let marks = pieces.factors(at).specials();
             let all = piece(special, at);
-            set_piece(special, at, &each(|l| all[l] | own[l]));
+            set_piece(special, at, &each(|l| all[l] | marks[l]));
         }
     }
 }

@@ -73,10 +73,10 @@ pub(super) struct Piece {
 impl Piece {
     /// Element of D of each lane that has one.
     fn elements(&self, i: &Shape) -> impl Iterator<Item = (usize, usize)> {
-        let (own, turns, n) = (*self, i.rows, i.n);
+        let (piece, turns, n) = (*self, i.rows, i.n);
         let of = move |lane: usize| {
             let (row, column) = (lane % turns, lane / turns);
-            (row < own.rows && column < own.columns).then_some((lane, own.element + row * n + column))
+            (row < piece.rows && column < piece.columns).then_some((lane, piece.element + row * n + column))
         };
         (0..LANES).filter_map(of)
     }
@@ -160,8 +160,8 @@ impl DecodedTile {
         }
         resize(&mut self.codes, pairs * stored * TURNS);
         widen_in_turn(tiles.a.view(), codes, elements, stored, i.rows, self.codes.as_chunks_mut().0);
-        for (own, out) in self.codes.chunks_exact(stored * TURNS).zip(self.a_codes.chunks_exact_mut(count * TURNS)) {
-            reorder::<TURNS>(own.as_chunks().0, &kernel.order, out.as_chunks_mut().0);
+        for (pair, out) in self.codes.chunks_exact(stored * TURNS).zip(self.a_codes.chunks_exact_mut(count * TURNS)) {
+            reorder::<TURNS>(pair.as_chunks().0, &kernel.order, out.as_chunks_mut().0);
         }
     }
 
@@ -239,24 +239,25 @@ impl DecodedTile {
         self.b_scales.begin_scales(i.n.div_ceil(i.columns()) * rows_of_b * LANES);
         for (pair, first) in (0..i.m).step_by(i.rows).enumerate() {
             let rows: [usize; TURNS] = array(|turn| (first + turn % i.rows).min(i.m - 1));
-            let own = |blocks_of: [usize; TURNS]| array(|t| scales.decode(a[rows[t] * blocks + blocks_of[t]]));
+            let row_scales = |blocks_of: [usize; TURNS]| array(|t| scales.decode(a[rows[t] * blocks + blocks_of[t]]));
             if i.chunk.is_none() {
                 for (block, places) in scales.runs(&kernel.order) {
-                    self.a_scales.fill::<TURNS>(pair * length, places, &own([block; TURNS]));
+                    self.a_scales.fill::<TURNS>(pair * length, places, &row_scales([block; TURNS]));
                 }
                 continue;
             }
             for (place, &at) in kernel.order.iter().enumerate() {
                 let logical = |row| i.logical(&self.positions[row * i.stored..], at) / scales.block;
-                self.a_scales.fill::<TURNS>(pair * length, place..place + 1, &own(rows.map(logical)));
+                self.a_scales.fill::<TURNS>(pair * length, place..place + 1, &row_scales(rows.map(logical)));
             }
         }
         for (piece, first) in (0..i.n).step_by(i.columns()).enumerate() {
-            let own = |block: usize| -> [DecodedCode; LANES] {
+            let column_scales = |block: usize| -> [DecodedCode; LANES] {
                 let column = |lane: usize| Some(first + lane / i.rows).filter(|column| *column < i.n);
                 array(|lane| scales.decode(column(lane).map_or(0, |column| b[block * i.n + column])))
             };
-            let mut fill = |block, places| self.b_scales.fill::<LANES>(piece * rows_of_b, places, &own(block));
+            let mut fill =
+                |block, places| self.b_scales.fill::<LANES>(piece * rows_of_b, places, &column_scales(block));
             if i.chunk.is_some() {
                 (0..blocks).for_each(|block| fill(block, block * scales.block..(block + 1) * scales.block));
             } else {
@@ -354,8 +355,8 @@ pub(super) fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: 
             _ => *out = [codes[x], codes[y]],
         }
     }
-    for (out, own) in out_rest.iter_mut().zip(rest) {
-        *out = codes[*own];
+    for (out, at) in out_rest.iter_mut().zip(rest) {
+        *out = codes[*at];
     }
 }
 
@@ -438,7 +439,7 @@ fn of_turn(lanes: &[u32; LANES], turn: usize) -> [u32; HALF] {
 vectorised! {
     /// Union of the marks of all elements.
     fn all_marks(marks: &PieceLanes<u32>) -> u32 {
-        marks.iter().fold(0, |all, own| all | own)
+        marks.iter().fold(0, |all, mark| all | mark)
     }
 }
 

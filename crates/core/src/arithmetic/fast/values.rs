@@ -176,7 +176,7 @@ fn decode_all<const RANGE: bool, const FLUSH: bool>(
     while at < codes.len() {
         let aligned = over(&codes[at], |code| code << decoder.unused);
         let magnitude = decoder.magnitudes::<RANGE, FLUSH>(&aligned, &mut seen);
-        let exponent = over(&magnitude, |own| decoder.biased_exponent(own) as i32 - BIAS);
+        let exponent = over(&magnitude, |magnitude| decoder.biased_exponent(magnitude) as i32 - BIAS);
         put(exponents, at, &each(|l| if magnitude[l] == 0 { ZERO } else { exponent[l] }), turns);
         put(values, at, &each(|l| f32::from_bits(magnitude[l] | aligned[l] & SIGN)), turns);
         at += next;
@@ -196,12 +196,12 @@ vectorised! {
         ranged: bool,
     ) -> FactorRange {
         products.keep_values(factors.a.len() / factors.words * order.len() * LANES);
-        let own = match (ranged, decoders[0].flushes | decoders[1].flushes) {
+        let range = match (ranged, decoders[0].flushes | decoders[1].flushes) {
             (false, false) => multiply_all::<false, false>(products, *decoders, factors, order),
             (true, false) => multiply_all::<true, false>(products, *decoders, factors, order),
             (_, true) => multiply_all::<true, true>(products, *decoders, factors, order),
         };
-        if ranged { own } else { ValueDecoder::range(decoders) }
+        if ranged { range } else { ValueDecoder::range(decoders) }
     }
 }
 

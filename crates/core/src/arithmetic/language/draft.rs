@@ -3,8 +3,8 @@
 use super::{
     node::NodeResult,
     rule::{
-        Alignment, Conversion, NanOperand, OppositeInfinities, ResultTininess, Rounded, SpecialOperands, Specials, Split,
-        Step, Subnormals, Wrap, ZeroSign, ZeroTerms, ZeroTimesInfinity,
+        Alignment, Conversion, NanOperand, OppositeInfinities, ResultTininess, Rounded, SpecialOperands, Specials,
+        Split, Step, Subnormals, Wrap, ZeroSign, ZeroTerms, ZeroTimesInfinity,
     },
 };
 use crate::format::Format;
@@ -204,9 +204,9 @@ impl Draft {
     /// Inserts a node right after the one that gives `value`, or appends it; returns its value.
     pub(super) fn push_behind(&mut self, value: DraftInput, node: DraftNode) -> DraftInput {
         let at = self.nodes.iter().position(|other| DraftInput::Node(other.number) == value);
-        let own = DraftInput::Node(node.number);
+        let input = DraftInput::Node(node.number);
         self.nodes.insert(at.map_or(self.nodes.len(), |at| at + 1), node);
-        own
+        input
     }
 
     /// Changes every node of a group.

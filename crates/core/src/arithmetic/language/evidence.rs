@@ -252,15 +252,16 @@ impl fmt::Display for Evidence {
 impl Evidence {
     /// True if it covers a key for an instruction, or without one for the rule as a whole.
     fn covers(&self, instruction: Option<&str>, key: &str) -> bool {
-        let below =
-            |own: &String| key.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let below = |listed: &String| {
+            key.strip_prefix(listed.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
         (self.keys.is_empty() || self.keys.iter().any(below))
             && (self.instructions.is_empty() || instruction.is_some_and(|name| self.concerns(name)))
     }
 
     /// True if it covers an instruction.
     pub fn concerns(&self, instruction: &str) -> bool {
-        self.instructions.is_empty() || self.instructions.iter().any(|own| pattern::matches(own, instruction))
+        self.instructions.is_empty() || self.instructions.iter().any(|pattern| pattern::matches(pattern, instruction))
     }
 
     /// Source as written in a model file.
@@ -297,7 +298,7 @@ impl Evidence {
         }
         let lists = [("keys", &self.keys), ("instructions", &self.instructions)];
         for (key, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-            table.insert(key.into(), Value::Array(list.iter().map(|own| Value::from(own.as_str())).collect()));
+            table.insert(key.into(), Value::Array(list.iter().map(|item| Value::from(item.as_str())).collect()));
         }
         if !self.leaves.is_empty() {
             let leaves = self.leaves.iter().map(|(key, values)| (key.clone(), Value::from(values.as_str())));
@@ -337,11 +338,13 @@ impl Rule {
     pub fn grounds(&self, instruction: Option<&str>, keys: &[impl AsRef<str>]) -> Grounds<'_> {
         let keys = keys.iter().map(AsRef::as_ref);
         let has = |key: &str| known(key).is_some_and(|known| (known.present)(self));
-        let own = keys.enumerate().filter(|(at, key)| *at == 0 || has(key)).flat_map(|(_, key)| self.paths(key));
-        let grounds = own.map(|key| {
+        let paths = keys.enumerate().filter(|(at, key)| *at == 0 || has(key)).flat_map(|(_, key)| self.paths(key));
+        let grounds = paths.map(|key| {
             // A property without a key in a step follows from the step.
             let by_step = known(&key).is_some_and(|known| !known.variants.contains(&self.step));
-            let covers = |own: &&Evidence| own.covers(instruction, &key) || by_step && own.covers(instruction, "step");
+            let covers = |evidence: &&Evidence| {
+                evidence.covers(instruction, &key) || by_step && evidence.covers(instruction, "step")
+            };
             let evidence = self.evidence.iter().find(covers);
             Grounds { kind: evidence.map_or(EvidenceKind::Assumed, |evidence| evidence.source.kind()), evidence }
         });
@@ -369,18 +372,20 @@ fn known(key: &str) -> Option<&'static RuleKey> {
 /// Defect of the evidence: missing keys, patterns without meaning, an assumption without effect.
 pub(super) fn defect(rule: &Rule) -> Option<String> {
     let mut general: Option<&Evidence> = None;
-    for own in &rule.evidence {
+    for evidence in &rule.evidence {
         // A key that the step does not have means the step's own behaviour.
-        if let Some(key) = own.keys.iter().chain(own.leaves.keys()).find(|key| known(key).is_none()) {
-            return Some(format!("'evidence' ({own}): '{key}' is not a key of a rule"));
+        if let Some(key) = evidence.keys.iter().chain(evidence.leaves.keys()).find(|key| known(key).is_none()) {
+            return Some(format!("'evidence' ({evidence}): '{key}' is not a key of a rule"));
         }
-        if let Some((pattern, what)) = own.instructions.iter().find_map(|p| Some((p, pattern::defect(p)?))) {
-            return Some(format!("'evidence' ({own}): pattern '{pattern}': {what}"));
+        if let Some((pattern, what)) = evidence.instructions.iter().find_map(|p| Some((p, pattern::defect(p)?))) {
+            return Some(format!("'evidence' ({evidence}): pattern '{pattern}': {what}"));
         }
-        if let Some(general) = general.filter(|_| own.source.kind() == EvidenceKind::Assumed) {
-            return Some(format!("'evidence' ({own}): it has no effect after ({general}), which covers every key"));
+        if let Some(general) = general.filter(|_| evidence.source.kind() == EvidenceKind::Assumed) {
+            return Some(format!(
+                "'evidence' ({evidence}): it has no effect after ({general}), which covers every key"
+            ));
         }
-        general = general.or(own.is_general().then_some(own));
+        general = general.or(evidence.is_general().then_some(evidence));
     }
     None
 }
@@ -396,7 +401,7 @@ mod tests {
                        { specification = 'a', section = 'b', instructions = ['mma.*'] }, { literature = 'a' }, { assumed = 'a' }]";
         let text = format!("instructions = ['*']\nevidence = {written}");
         let (table, rule): (Table, Rule) = (text.parse().unwrap(), toml::from_str(&text).unwrap());
-        let again: Vec<Value> = rule.evidence.iter().map(|own| Value::Table(own.table())).collect();
+        let again: Vec<Value> = rule.evidence.iter().map(|evidence| Value::Table(evidence.table())).collect();
         assert_eq!(table["evidence"].as_array().unwrap(), &again);
     }
 }

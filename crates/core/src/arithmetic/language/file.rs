@@ -86,8 +86,9 @@ impl Model {
             let rest = line.strip_prefix(&key).or_else(|| line.strip_prefix("[rule.")?.strip_prefix(&key));
             rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
         };
-        let mut own = lines().skip(start).take_while(|(_, line)| !line.starts_with("[[")).filter(|_| !key.is_empty());
-        Some(own.find(|(_, line)| names(line)).map_or(start, |(at, _)| at))
+        let mut rule_lines =
+            lines().skip(start).take_while(|(_, line)| !line.starts_with("[[")).filter(|_| !key.is_empty());
+        Some(rule_lines.find(|(_, line)| names(line)).map_or(start, |(at, _)| at))
     }
 }
 

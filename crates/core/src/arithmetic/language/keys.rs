@@ -128,10 +128,10 @@ pub fn setting(path: &str) -> Option<&'static Setting> {
     };
     let rule = KEYS.iter().find(|key| key.name == name).map(|key| (&key.setting, key.within));
     let node = || NODE_KEYS.iter().find(|key| key.name == name).map(|key| (&key.setting, key.within));
-    let (own, within) = rule.or_else(node)?;
+    let (setting, within) = rule.or_else(node)?;
     match below {
         Some(below) => within.iter().find(|(name, _)| *name == below).map(|(_, setting)| setting),
-        None => Some(own),
+        None => Some(setting),
     }
 }
 

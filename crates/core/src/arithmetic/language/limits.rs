@@ -132,8 +132,8 @@ pub(super) mod nodes {
     /// Checks terms with bits or a drop of their own.
     pub(in super::super) fn terms(node: &Node) -> Option<String> {
         node.terms.iter().find_map(|term| {
-            let own = term.bits.is_some() || term.drop.is_some();
-            if own && node.alignment.is_none() {
+            let bits_or_drop = term.bits.is_some() || term.drop.is_some();
+            if bits_or_drop && node.alignment.is_none() {
                 return Some(format!("the bits and drop of term '{}' have no effect without 'alignment'", term.name));
             }
             let bits = || super::outside("bits", term.bits?.into(), super::WIDTH);

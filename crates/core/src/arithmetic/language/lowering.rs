@@ -82,8 +82,9 @@ pub(super) fn lanes(rule: &Rule, draft: &mut Draft) {
         let runs: Vec<&[usize]> = products.chunks(node.scale_sums.unwrap_or(1)).collect();
         let sums: Vec<DraftTerm> = (0..lanes.period)
             .map(|lane| {
-                let own = runs.iter().skip(lane).step_by(lanes.period).flat_map(|run| run.iter().copied()).collect();
-                let part = draft.part(&node, format!("lane {}", lane + 1), Some(own));
+                let of_lane =
+                    runs.iter().skip(lane).step_by(lanes.period).flat_map(|run| run.iter().copied()).collect();
+                let part = draft.part(&node, format!("lane {}", lane + 1), Some(of_lane));
                 draft.push(part).into()
             })
             .collect();
@@ -233,8 +234,8 @@ pub(super) mod nodes {
     }
 
     pub(in super::super) fn terms(node: &Node, draft: &mut Draft) {
-        let own = |term: &Term| DraftTerm { input: draft.input(&term.name), bits: term.bits, drop: term.drop };
-        let terms = node.terms.iter().map(own).collect();
+        let drafted = |term: &Term| DraftTerm { input: draft.input(&term.name), bits: term.bits, drop: term.drop };
+        let terms = node.terms.iter().map(drafted).collect();
         draft.newest().terms = terms;
     }
 

@@ -25,7 +25,7 @@ fn all_words(words: &[&'static str]) -> Values {
     words.iter().map(|word| Some(KeyValue::Word(word))).collect()
 }
 
-fn found(names: &[&str]) -> impl Iterator<Item = &'static Format> {
+fn named(names: &[&str]) -> impl Iterator<Item = &'static Format> {
     names.iter().filter_map(|name| format::find(name).ok())
 }
 
@@ -47,7 +47,7 @@ pub(super) fn words(site: &Site, words: &[&'static str]) -> Values {
 
 /// Other formats of a list.
 pub(super) fn formats(site: &Site, names: &[&str]) -> Values {
-    found(names).map(|format| Some(KeyValue::Format(format))).filter(|other| other.as_ref() != site.value).collect()
+    named(names).map(|format| Some(KeyValue::Format(format))).filter(|other| other.as_ref() != site.value).collect()
 }
 
 pub(super) fn subnormals(site: &Site) -> Values {
@@ -65,12 +65,12 @@ pub(super) fn overflows(site: &Site) -> Values {
 /// Formats that sums are rounded to.
 /// A register of a width by name also has the next narrower and wider ones as neighbours.
 pub(super) fn results(site: &Site) -> Values {
-    let own = match site.value {
+    let neighbours = match site.value {
         Some(KeyValue::Format(format)) => format::neighbours(format),
         _ => Vec::new(),
     };
-    let mut all: Vec<&Format> = found(&FORMATS_OF_SUMS).collect();
-    for neighbour in own.into_iter().filter(|format| holds_sums(format)) {
+    let mut all: Vec<&Format> = named(&FORMATS_OF_SUMS).collect();
+    for neighbour in neighbours.into_iter().filter(|format| holds_sums(format)) {
         if !all.contains(&neighbour) {
             all.push(neighbour);
         }
@@ -94,7 +94,7 @@ pub(super) fn sticky(site: &Site) -> Values {
         (_, Some(Some(NodeResult::Rounded(to)))) => Some(to),
         _ => None,
     };
-    let directed = site.alignment().is_some_and(|own| matches!(own.rounding, Rounding::Rd | Rounding::Ru));
+    let directed = site.alignment().is_some_and(|alignment| matches!(alignment.rounding, Rounding::Rd | Rounding::Ru));
     if directed || result.is_some_and(|to| to.rounding != Rounding::Rz) { flag(site) } else { Vec::new() }
 }
 
@@ -189,7 +189,7 @@ pub(super) fn targets(site: &Site, formats: &[&str]) -> Values {
     if site.value.is_some() {
         return vec![None];
     }
-    found(formats).map(|format| Some(KeyValue::Rounded(Rounded::new(format, Rounding::Rne)))).collect()
+    named(formats).map(|format| Some(KeyValue::Rounded(Rounded::new(format, Rounding::Rne)))).collect()
 }
 
 /// Other splits of k: in the other order, none, by the last bit, and by the last bit but one.
@@ -290,7 +290,7 @@ pub(super) fn limits(site: &Site) -> Values {
 /// Targets of a rule without one: some formats, truncated and to nearest.
 pub(super) fn new_targets(site: &Site, formats: &[&str]) -> Values {
     let roundings = |format| [Rounding::Rz, Rounding::Rne].map(|rounding| Rounded::new(format, rounding));
-    let targets = found(formats).filter(|_| site.is_absent_in_groups()).flat_map(roundings);
+    let targets = named(formats).filter(|_| site.is_absent_in_groups()).flat_map(roundings);
     targets.map(|to| Some(KeyValue::Rounded(to))).collect()
 }
 

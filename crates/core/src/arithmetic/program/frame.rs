@@ -44,7 +44,9 @@ impl<'a> Frame<'a> {
             let emax = |format: &Format| format.float().map_or(i32::MAX, Float::emax);
             let lacks = |unpack: &&Format| format.has_infinity() && emax(unpack) <= emax(format);
             if let Some(unpack) = unpack.filter(|_| specials == SpecialOperands::Finite).filter(lacks) {
-                return Err(format!("'special-operands' or 'special-c' is 'finite', but {unpack}, to which {format} is converted, lacks the largest of these numbers"));
+                return Err(format!(
+                    "'special-operands' or 'special-c' is 'finite', but {unpack}, to which {format} is converted, lacks the largest of these numbers"
+                ));
             }
         }
         Ok(Frame { draft, instruction: i, nan, pieces })

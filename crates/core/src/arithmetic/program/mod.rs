@@ -64,8 +64,12 @@ impl InvalidOperations {
     /// Product of two factors.
     pub(crate) fn product(&self, x: &Real, y: &Real) -> Real {
         match (x, y) {
-            (Real::Infinity { negative }, Real::Finite(zero)) if zero.is_zero() => self.zero_product(*negative != zero.negative),
-            (Real::Finite(zero), Real::Infinity { negative }) if zero.is_zero() => self.zero_product(*negative != zero.negative),
+            (Real::Infinity { negative }, Real::Finite(zero)) if zero.is_zero() => {
+                self.zero_product(*negative != zero.negative)
+            }
+            (Real::Finite(zero), Real::Infinity { negative }) if zero.is_zero() => {
+                self.zero_product(*negative != zero.negative)
+            }
             _ => number::product(x, y),
         }
     }

@@ -80,7 +80,7 @@ fn source(source: &Source) -> String {
 fn words(operation: &ElementaryOperation, xor: bool, k: usize) -> String {
     match operation {
         ElementaryOperation::Multiply(multiply) => products(multiply),
-        ElementaryOperation::Sum(own) => sum(own),
+        ElementaryOperation::Sum(program_sum) => sum(program_sum),
         ElementaryOperation::Round { value, to, passes_nan } => {
             let passes = if *passes_nan { ", NaNs with their payload" } else { "" };
             format!("{} to {}{passes}", source(value), destination(to))
@@ -162,8 +162,8 @@ fn sum(sum: &Sum) -> String {
 fn addend(addend: &Addend) -> String {
     let bits = addend.bits.map(|bits| format!("{bits} bits"));
     let drop = addend.drop.map(|drop| format!("dropped from {} below", drop.saturating_add(1)));
-    let own: Vec<String> = bits.into_iter().chain(drop).collect();
-    if own.is_empty() { source(&addend.source) } else { format!("{} ({})", source(&addend.source), own.join(", ")) }
+    let parts: Vec<String> = bits.into_iter().chain(drop).collect();
+    if parts.is_empty() { source(&addend.source) } else { format!("{} ({})", source(&addend.source), parts.join(", ")) }
 }
 
 fn destination(to: &Destination) -> String {

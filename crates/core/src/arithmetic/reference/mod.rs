@@ -107,11 +107,11 @@ impl<O: Observer> Machine<'_, O> {
         let step = &program.steps[number];
         match &step.operation {
             ElementaryOperation::Multiply(multiply) => self.multiply(number, multiply),
-            ElementaryOperation::Sum(own) => {
+            ElementaryOperation::Sum(program_sum) => {
                 let summand = |held, bits, drop, factors| Summand { held, bits, drop, factors };
                 let mut names = Vec::new();
                 let mut products = Vec::new();
-                for &of in &own.products {
+                for &of in &program_sum.products {
                     let Some(multiply) = program.products(of) else { continue };
                     for (at, held) in self.values[of].iter().enumerate() {
                         let factors = match multiply.scaling {
@@ -123,12 +123,12 @@ impl<O: Observer> Machine<'_, O> {
                     }
                 }
                 let addends: Vec<Summand> =
-                    own.addends.iter().map(|a| summand(self.value(a.source), a.bits, a.drop, None)).collect();
+                    program_sum.addends.iter().map(|a| summand(self.value(a.source), a.bits, a.drop, None)).collect();
                 let name = |at: usize| match names.get(at) {
                     Some((of, place)) => program.products(*of).map_or(String::new(), |m| product_name(m, *place)),
-                    None => addend_name(program, own.addends[at - names.len()].source),
+                    None => addend_name(program, program_sum.addends[at - names.len()].source),
                 };
-                vec![sum(own, &products, &addends, &program.invalid, step.group, &name, self.observer)]
+                vec![sum(program_sum, &products, &addends, &program.invalid, step.group, &name, self.observer)]
             }
             ElementaryOperation::Round { value, to, passes_nan } => {
                 let held = self.value(*value);
@@ -226,7 +226,7 @@ impl<O: Observer> Machine<'_, O> {
             held = held.rounded(to).0.without_payload();
         }
         if let (Scaling::Each, Some((scale, scale_exponent))) = (multiply.scaling, self.inputs.scales.get(factors.k)) {
-            let exponent = held.exponent.map(|own| own + scale_exponent);
+            let exponent = held.exponent.map(|e| e + scale_exponent);
             held = Held::term(number::product(&held.value, scale), exponent, zeros);
         }
         match held.value {
@@ -253,8 +253,8 @@ impl<O: Observer> Machine<'_, O> {
     fn special(&self, order: &[NanOperand]) -> Option<Held> {
         let product = |k: usize| {
             let factors = [self.inputs.a[k], self.inputs.b[k]];
-            let whole = self.program.invalid.product(&factors[0].value, &factors[1].value);
-            let scaled = self.inputs.scales.get(k).map_or(whole, |(scale, _)| number::product(&whole, scale));
+            let unscaled = self.program.invalid.product(&factors[0].value, &factors[1].value);
+            let scaled = self.inputs.scales.get(k).map_or(unscaled, |(scale, _)| number::product(&unscaled, scale));
             Summand { held: Held::exact(scaled, 0), bits: None, drop: None, factors: Some(factors) }
         };
         let products: Vec<Summand> = (0..self.inputs.a.len()).map(product).collect();
@@ -290,7 +290,7 @@ fn limited(product: Real, limit: Option<i32>) -> Real {
 }
 
 /// Exact integer sum, brought into its range.
-fn integer<O: Observer>(program: &Program, own: &IntegerSum, case: &Case, observer: &mut O) -> u64 {
+fn integer<O: Observer>(program: &Program, integer_sum: &IntegerSum, case: &Case, observer: &mut O) -> u64 {
     let i = &program.instruction;
     let signed = |format: &Format, code: u64| {
         let datum = format.decode(code);
@@ -305,9 +305,9 @@ fn integer<O: Observer>(program: &Program, own: &IntegerSum, case: &Case, observ
         let operation = if i.xor { "^" } else { "*" };
         observer.line(|| ExplanationLine::new(None, format!("a[{at}]{operation}b[{at}]"), exact(term)));
         sum += term;
-        if (at + 1).is_multiple_of(own.group) || at + 1 == case.a.len() {
+        if (at + 1).is_multiple_of(integer_sum.group) || at + 1 == case.a.len() {
             observer.line(|| ExplanationLine::new(None, "sum", exact(sum)));
-            sum = own.within(sum, i.d.largest(true) != 0);
+            sum = integer_sum.within(sum, i.d.largest(true) != 0);
         }
     }
     let code = sum as u64 & i.d.code_mask();
@@ -335,8 +335,8 @@ fn addend_name(program: &Program, source: Source) -> String {
 fn product_name(multiply: &Multiply, at: usize) -> String {
     match multiply.scaling {
         Scaling::Sums(run) => {
-            let own = &multiply.factors[at * run..(at + 1) * run];
-            format!("products {} to {}", own[0].k, own[run - 1].k)
+            let factors = &multiply.factors[at * run..(at + 1) * run];
+            format!("products {} to {}", factors[0].k, factors[run - 1].k)
         }
         _ => factors_name(&multiply.factors[at]),
     }

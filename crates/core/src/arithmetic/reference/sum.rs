@@ -50,15 +50,15 @@ pub(super) fn sum<O: Observer>(
                 Some(if dropped {
                     Finite::zero(false)
                 } else {
-                    let whole = finite(&term.held);
-                    let cut = whole.rounded_to_quantum(quantum, alignment.rounding);
+                    let value = finite(&term.held);
+                    let cut = value.rounded_to_quantum(quantum, alignment.rounding);
                     let seen = match alignment.reach {
-                        Some(reach) => whole.rounded_to_quantum(quantum - reach, Rounding::Rz),
-                        None => whole,
+                        Some(reach) => value.rounded_to_quantum(quantum - reach, Rounding::Rz),
+                        None => value,
                     };
                     lost |= !seen.rounded_to_quantum(quantum, Rounding::Rz).minus(&seen).is_zero();
-                    match alignment.complement && !whole.is_zero() && whole.negative != frame {
-                        true => exact_sum([cut, Finite::exact(whole.negative, 1, quantum)]),
+                    match alignment.complement && !value.is_zero() && value.negative != frame {
+                        true => exact_sum([cut, Finite::exact(value.negative, 1, quantum)]),
                         false => cut,
                     }
                 })
@@ -151,12 +151,12 @@ fn passed_on(order: &[NanOperand], products: &[Summand], addends: &[Summand]) ->
         products.iter().find_map(of)
     };
     let of_addends = || addends.iter().find(|term| term.held.is_nan()).map(|term| term.held);
-    let found = match order.iter().position(|operand| *operand == NanOperand::C) {
+    let nan = match order.iter().position(|operand| *operand == NanOperand::C) {
         None => of_products(),
         Some(0) => of_addends().or_else(of_products),
         Some(_) => of_products().or_else(of_addends),
     };
-    found.unwrap_or_else(Held::nan)
+    nan.unwrap_or_else(Held::nan)
 }
 
 fn finite(held: &Held) -> Finite {

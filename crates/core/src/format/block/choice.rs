@@ -26,17 +26,17 @@ impl Quantizer {
         }
         let amax = values.iter().map(Finite::magnitude).reduce(larger).unwrap_or(Finite::zero(false));
         let at_end = self.may_overflow(&amax, tensor_scale);
-        let by = |quotient: &Quotient, own: &Finite| match at_end {
-            true => self.finite_scale(self.scale_code(quotient, own, tensor_scale), &amax, tensor_scale),
-            false => self.scale_code(quotient, own, tensor_scale),
+        let by = |quotient: &Quotient, magnitude: &Finite| match at_end {
+            true => self.finite_scale(self.scale_code(quotient, magnitude, tensor_scale), &amax, tensor_scale),
+            false => self.scale_code(quotient, magnitude, tensor_scale),
         };
         match self.rule.choice {
             Choice::Largest(quotient) => by(&quotient, &amax),
             Choice::Percentile(percent) => {
                 let mut magnitudes: Vec<Finite> = values.iter().map(Finite::magnitude).collect();
                 magnitudes.sort_by(Finite::compare_magnitudes);
-                let own = magnitudes.get(rank(percent, magnitudes.len())).copied().unwrap_or(Finite::zero(false));
-                by(&NEAREST, &own)
+                let magnitude = magnitudes.get(rank(percent, magnitudes.len())).copied().unwrap_or(Finite::zero(false));
+                by(&NEAREST, &magnitude)
             }
             Choice::TwoTops(_) => {
                 let codes = [NEAREST, SECOND].map(|quotient| by(&quotient, &amax));
@@ -163,7 +163,7 @@ impl Quantizer {
             Reach::Whole => {}
         }
         let numbers = || values.iter().map(|value| value.to_f64().abs());
-        let lost = |own: f64| if loss == Loss::Squares { own * own } else { own };
+        let lost = |error: f64| if loss == Loss::Squares { error * error } else { error };
         let norm = norm_of(loss, numbers().map(lost).sum());
         let block = SearchedBlock {
             amax: amax.to_f64(),
@@ -173,19 +173,19 @@ impl Quantizer {
         };
         let mut best = (f64::INFINITY, 0);
         let mut consider = |code: u32| {
-            let own = self.loss(code, values, tensor_scale, loss);
-            if (own, code) < best {
-                best = (own, code);
+            let error = self.loss(code, values, tensor_scale, loss);
+            if (error, code) < best {
+                best = (error, code);
             }
-            own
+            error
         };
         let usual = self.scale_code(&NEAREST, &amax, tensor_scale);
         let mut least = norm_of(loss, consider(usual).min(consider(codes.negated(usual))));
         try_runs(codes, block, least, magnitude, |codes, norms| {
             for code in codes {
-                let own = norm_of(loss, consider(*code));
-                least = least.min(own);
-                norms.push(own);
+                let error_norm = norm_of(loss, consider(*code));
+                least = least.min(error_norm);
+                norms.push(error_norm);
             }
             least
         });
@@ -201,12 +201,12 @@ impl Quantizer {
         // Loss of the largest value if it saturates, else of those that become zero.
         let bound = |scale: f64| {
             let saturated = amax - scale * largest;
-            let lost = |own: f64| if loss == Loss::Squares { own * own } else { own };
+            let lost = |error: f64| if loss == Loss::Squares { error * error } else { error };
             if saturated > 0.0 {
                 return lost(saturated * ROUNDED);
             }
-            let zeros = numbers.iter().filter(|own| **own < scale * smallest / 2.0 * ROUNDED);
-            zeros.map(|own| lost(*own)).sum::<f64>() * ROUNDED
+            let zeros = numbers.iter().filter(|number| **number < scale * smallest / 2.0 * ROUNDED);
+            zeros.map(|number| lost(*number)).sum::<f64>() * ROUNDED
         };
         let usual = self.scale_code(
             &NEAREST,
@@ -220,9 +220,9 @@ impl Quantizer {
             if bound(self.scale_value(code, tensor_scale).to_f64().abs()) > most {
                 continue;
             }
-            let own = self.loss(code, values, tensor_scale, loss);
-            if own < best.0 {
-                best = (own, code);
+            let error = self.loss(code, values, tensor_scale, loss);
+            if error < best.0 {
+                best = (error, code);
             }
         }
         best.1

@@ -50,7 +50,7 @@ impl Element {
 
     /// Largest magnitudes of positive and of negative numbers.
     pub fn largest_magnitudes(&self) -> [f64; 2] {
-        [self.largest(), self.most_negative()].map(|own| own.to_f64().abs())
+        [self.largest(), self.most_negative()].map(|value| value.to_f64().abs())
     }
 
     /// True if the most negative number has the largest magnitude, and no positive number has.

@@ -147,10 +147,10 @@ impl<'a> VectorQuantizer<'a> {
     fn band(&self, values: &[f32], row: usize, scales: &mut [u32], elements: &mut [u8]) {
         let length = self.quantizer.format.length;
         let mut amax = vec![0u32; scales.len()];
-        let mut own = vec![0; scales.len()];
+        let mut row_amax = vec![0; scales.len()];
         for values in values.chunks(row.max(1)) {
-            largest_magnitudes(values, length, &mut own);
-            amax.iter_mut().zip(&own).for_each(|(most, own)| *most = (*most).max(*own));
+            largest_magnitudes(values, length, &mut row_amax);
+            amax.iter_mut().zip(&row_amax).for_each(|(most, magnitude)| *most = (*most).max(*magnitude));
         }
         let (mut block, mut scratch) = (Vec::new(), SearchScratch::default());
         for (column, (scale, amax)) in scales.iter_mut().zip(&amax).enumerate() {
@@ -188,8 +188,8 @@ impl<'a> VectorQuantizer<'a> {
                 magnitudes.clear();
                 magnitudes.extend(values.iter().map(|value| value.abs()));
                 let at = rank(*percent, magnitudes.len());
-                let (_, own, _) = magnitudes.select_nth_unstable_by(at, f32::total_cmp);
-                codes.code(self.quantizer, own.to_bits())
+                let (_, magnitude, _) = magnitudes.select_nth_unstable_by(at, f32::total_cmp);
+                codes.code(self.quantizer, magnitude.to_bits())
             }
             ScaleChoice::Extreme(extreme) => {
                 let unrounded = extreme.unrounded(values, amax);
@@ -410,9 +410,9 @@ mod tests {
         let fast = fast.quantize(values, row);
         let name = format!("{} {} {:?} {row}", quantizer.format, quantizer.rule, quantizer.rounding);
         assert_eq!((fast.tensor_scale, &fast.scales), (exactly.tensor_scale, &exactly.scales), "{name}");
-        for (at, (ours, own)) in fast.elements.iter().zip(&exactly.elements).enumerate() {
+        for (at, (code, expected)) in fast.elements.iter().zip(&exactly.elements).enumerate() {
             let scale = fast.scales[fast.block_of(at)];
-            assert_eq!(ours, own, "{name}: element {at}, {:e} by scale {scale:#x}", values[at]);
+            assert_eq!(code, expected, "{name}: element {at}, {:e} by scale {scale:#x}", values[at]);
         }
         let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
         assert_eq!(bits(fast.dequantize()), bits(exactly.dequantize_exactly()), "{name}");

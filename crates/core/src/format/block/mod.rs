@@ -102,8 +102,8 @@ impl BlockFormat {
             )));
         }
         let mut known = SCALED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(own) = known.iter().find(|own| own.element.format == element) {
-            return Ok(own.with_blocks(rows, length));
+        if let Some(format) = known.iter().find(|format| format.element.format == element) {
+            return Ok(format.with_blocks(rows, length));
         }
         // Leaked and kept, like the shipped formats.
         let format: &'static BlockFormat = Box::leak(Box::new(BlockFormat {

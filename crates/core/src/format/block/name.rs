@@ -45,30 +45,30 @@ static WITH_PARAMETERS: Mutex<Vec<&'static ScaleRule>> = Mutex::new(Vec::new());
 /// # Errors
 /// A name that no rule has; the message suggests similar ones. A parameter that the rule does not take.
 pub fn find_rule(name: &str) -> Result<&'static ScaleRule> {
-    let (of, parameter) = name.split_once(':').map_or((name, None), |(of, own)| (of, Some(own)));
+    let (of, parameter) = name.split_once(':').map_or((name, None), |(of, parameter)| (of, Some(parameter)));
     let wanted = bare(of);
-    let is_it = |own: &&ScaleRule| bare(own.name) == wanted || own.aliases.iter().any(|alias| bare(alias) == wanted);
-    let found = SCALE_RULES.iter().find(is_it).ok_or_else(|| {
+    let is_it = |rule: &&ScaleRule| bare(rule.name) == wanted || rule.aliases.iter().any(|alias| bare(alias) == wanted);
+    let base = SCALE_RULES.iter().find(is_it).ok_or_else(|| {
         let near = nearest(of, SCALE_RULES.iter().map(|rule| rule.name), 2).join(", ");
         Error::request(format!("unknown scale rule '{name}'; the nearest are {near}; there are {}", known_rules()))
     })?;
-    let Some(parameter) = parameter else { return Ok(found) };
-    let choice = found.with(parameter).ok_or_else(|| {
+    let Some(parameter) = parameter else { return Ok(base) };
+    let choice = base.with(parameter).ok_or_else(|| {
         Error::request(format!(
             "scale rule '{name}': '{parameter}' is no parameter of it; `percentile` takes a number above 0 up to 100, \
              `four-over-six` the largest scale of a block, 448, 384 or 256"
         ))
     })?;
-    if choice == found.choice {
-        return Ok(found);
+    if choice == base.choice {
+        return Ok(base);
     }
     let mut known = WITH_PARAMETERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(rule) = known.iter().find(|rule| rule.choice == choice) {
         return Ok(rule);
     }
-    let full = format!("{}:{parameter}", found.name);
+    let full = format!("{}:{parameter}", base.name);
     // Leaked and kept, like the rules of the table.
-    let rule = ScaleRule { name: Box::leak(full.into_boxed_str()), aliases: &[], choice, source: found.source };
+    let rule = ScaleRule { name: Box::leak(full.into_boxed_str()), aliases: &[], choice, source: base.source };
     let rule: &'static ScaleRule = Box::leak(Box::new(rule));
     known.push(rule);
     Ok(rule)

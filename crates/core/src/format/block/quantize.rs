@@ -145,8 +145,9 @@ impl Quantizer {
 
     /// The rule that computes scale and elements of a block together, if it is this quantizer's.
     pub(super) fn extreme(&self) -> Option<Extreme> {
-        let whole = self.rule.choice == Choice::Extreme && self.rounding == Rounding::Rne && self.block_scale.is_none();
-        if whole { Extreme::new(self.format) } else { None }
+        let serves =
+            self.rule.choice == Choice::Extreme && self.rounding == Rounding::Rne && self.block_scale.is_none();
+        if serves { Extreme::new(self.format) } else { None }
     }
 
     /// Factor of the elements of a block with this scale code.
@@ -307,12 +308,12 @@ mod tests {
                     let values = &values[..values.len() / row * row];
                     let quantizer = Quantizer { rule, rounding, ..Quantizer::new(format) };
                     let blocks = quantizer.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i])));
-                    let found = blocks.dequantize();
-                    let lost = found.iter().position(|value| !value.is_finite());
+                    let results = blocks.dequantize();
+                    let lost = results.iter().position(|value| !value.is_finite());
                     assert!(
                         lost.is_none(),
                         "{format} {rule} {rounding:?}: {:?}",
-                        lost.map(|at| (values[at], found[at]))
+                        lost.map(|at| (values[at], results[at]))
                     );
                     let fast = VectorQuantizer::of(&quantizer, values).map(|fast| fast.quantize(values, row));
                     assert!(fast.is_none_or(|fast| fast == blocks), "{format} {rule} {rounding:?}");

@@ -109,10 +109,10 @@ impl Record {
             return Err(RecordDefect("scale", self.scale.span(), what));
         }
         let tensor_scale = match &self.tensor_scale {
-            Some(own) if own.get_ref() != "f32" => {
-                return Err(RecordDefect("tensor_scale", own.span(), "must be \"f32\"".into()));
+            Some(given) if given.get_ref() != "f32" => {
+                return Err(RecordDefect("tensor_scale", given.span(), "must be \"f32\"".into()));
             }
-            own => own.as_ref().map(|own| named("tensor_scale", own)).transpose()?,
+            given => given.as_ref().map(|given| named("tensor_scale", given)).transpose()?,
         };
         let rule = find_rule(self.rule.get_ref())
             .map_err(|error| RecordDefect("rule", self.rule.span(), format!("is no scale rule: {error}")))?;
@@ -151,7 +151,7 @@ fn extents(value: &toml::Value) -> Option<(usize, usize)> {
 
 /// True for a floating-point format with a NaN whose positive numbers can be scales.
 fn is_scale(format: &Format) -> bool {
-    let positive = matches!(format.value(format.largest(false)), Real::Finite(own) if !own.is_zero());
+    let positive = matches!(format.value(format.largest(false)), Real::Finite(largest) if !largest.is_zero());
     matches!(format.encoding, Encoding::Float(_)) && format.bits <= 32 && format.has_nan() && positive
 }
 
@@ -164,7 +164,7 @@ mod tests {
         for (path, text) in SHIPPED {
             let format = BlockFormat::from_toml(text, path).unwrap();
             assert!(text.contains("source"), "{path}");
-            assert_eq!(super::super::find(format.name).map(|own| own.name), Some(format.name));
+            assert_eq!(super::super::find(format.name).map(|known| known.name), Some(format.name));
         }
     }
 

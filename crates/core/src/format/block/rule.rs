@@ -143,7 +143,7 @@ impl ScaleRule {
                 (share > 0.0 && share <= 100.0).then_some(Choice::Percentile(share))
             }
             Choice::TwoTops(_) => {
-                [448, 384, 256].into_iter().find(|own| own.to_string() == parameter).map(Choice::TwoTops)
+                [448, 384, 256].into_iter().find(|top| top.to_string() == parameter).map(Choice::TwoTops)
             }
             _ => None,
         }

@@ -116,9 +116,9 @@ pub(super) fn try_runs(
         middles.extend(runs.iter().map(middle));
         norms.clear();
         least = least.min(tried(&middles, &mut norms));
-        let mut own = norms.iter();
+        let mut middle_norms = norms.iter();
         runs.retain(|run| {
-            let norm = own.next().expect("each code has its norm");
+            let norm = middle_norms.next().expect("each code has its norm");
             let [first, at, last] = [run.start, middle(run), run.end - 1].map(|code| magnitude(codes.magnitude(code)));
             let share = ((at - first) / first).max((last - at) / last);
             // Nothing bounds the errors beside a scale of zero.

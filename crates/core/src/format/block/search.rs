@@ -232,9 +232,9 @@ impl Search {
         for codes in codes.chunks(WIDE_LANES) {
             let mut scales = [f64::INFINITY; WIDE_LANES];
             for (lane, code) in codes.iter().enumerate() {
-                let own = self.factor(quantizer, *code);
+                let factor = self.factor(quantizer, *code);
                 // Under a scale of zero, as under a huge one, elements are zeros.
-                scales[lane] = if own == 0.0 { f64::INFINITY } else { own };
+                scales[lane] = if factor == 0.0 { f64::INFINITY } else { factor };
             }
             let mut losses = [0.0; WIDE_LANES];
             let (grid, squares) = (self.grid, self.loss == Loss::Squares);
@@ -289,7 +289,7 @@ impl Search {
         let count = block.values.len();
         let usual = self.nearest.code(quantizer, amax);
         self.try_scales(quantizer, &[usual, codes.negated(usual)], f32::INFINITY, block);
-        let lost = |own: f32| if self.loss == Loss::Squares { own * own } else { own };
+        let lost = |error: f32| if self.loss == Loss::Squares { error * error } else { error };
         let norm = |sum: f64| norm_of(self.loss, sum);
         let all: f32 = block.scratch.values.iter().map(|value| lost(value.abs())).sum();
         let searched = SearchedBlock {
@@ -350,20 +350,20 @@ impl Search {
         limit: f32,
         block: &mut Block,
     ) {
-        let mut own = [0.0; LANES];
+        let mut new_losses = [0.0; LANES];
         let SearchScratch { values, codes: all, losses, least, .. } = &mut *block.scratch;
         let (grid, squares) = (self.grid, self.loss == Loss::Squares);
-        let found = match grid.common_limit() {
-            Some(largest) => losses_of_scales(values, grid, scales, Common(largest), squares, limit, &mut own),
+        let new_least = match grid.common_limit() {
+            Some(largest) => losses_of_scales(values, grid, scales, Common(largest), squares, limit, &mut new_losses),
             None => {
                 let limits = self.limits(codes.clone());
-                losses_of_scales(values, grid, scales, BySign(&limits), squares, limit, &mut own)
+                losses_of_scales(values, grid, scales, BySign(&limits), squares, limit, &mut new_losses)
             }
         };
         let before = all.len();
         all.extend(codes);
-        losses.extend_from_slice(&own[..all.len() - before]);
-        *least = least.min(found);
+        losses.extend_from_slice(&new_losses[..all.len() - before]);
+        *least = least.min(new_least);
     }
 
     /// Magnitude of a scale, times the factor of all elements.
@@ -382,7 +382,7 @@ impl Search {
         let mut high = (low + LANES as u32).min(end);
         self.try_range(low..high, f32::INFINITY, block);
         let (count, largest) = (block.values.len(), (f64::from(f32::from_bits(amax)) * block.unit) as f32);
-        let lost = |own: f32| if self.loss == Loss::Squares { own * own } else { own };
+        let lost = |error: f32| if self.loss == Loss::Squares { error * error } else { error };
         // Lower scales saturate the largest value more and more.
         while low > 0 {
             let limit = self.indistinct(block.scratch.least, count);
@@ -475,8 +475,8 @@ vectorised! {
     /// Losses of `values`, rounded to the grid under each of some scales.
     ///
     /// Sums end early where all are above `limit`.
-    fn losses_of_scales<Own: Limits>(
-        values: &[f32], grid: Grid, scales: &[f32; LANES], limits: Own, squares: bool, limit: f32,
+    fn losses_of_scales<L: Limits>(
+        values: &[f32], grid: Grid, scales: &[f32; LANES], limits: L, squares: bool, limit: f32,
         losses: &mut [f32; LANES],
     ) -> f32 {
         let mut inverse = [0.0; LANES];
@@ -524,8 +524,8 @@ vectorised! {
     /// Losses of `values` under each of some scales, equal to those of the exact computation.
     ///
     /// Quotients in f64 are on the right side of every boundary, and products are exact.
-    fn exact_losses_of_scales<Own: Limits>(
-        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], limits: Own, squares: bool,
+    fn exact_losses_of_scales<L: Limits>(
+        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], limits: L, squares: bool,
         losses: &mut [f64; WIDE_LANES],
     ) {
         let shift = u64::from(grid.shift) << 29;

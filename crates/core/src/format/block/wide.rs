@@ -81,7 +81,9 @@ mod tests {
         });
         let significands: Vec<u64> = significands.collect();
         let binades = (-180..140i32).map(|exponent| ((exponent + BIAS) as u64) << FRACTION);
-        binades.flat_map(move |binade| significands.clone().into_iter().map(move |own| f64::from_bits(binade | own)))
+        binades.flat_map(move |binade| {
+            significands.clone().into_iter().map(move |significand| f64::from_bits(binade | significand))
+        })
     }
 
     #[test]
@@ -92,8 +94,8 @@ mod tests {
             for rounding in [Rounding::Rne, Rounding::Ru, Rounding::Rz, Rounding::Rd] {
                 for number in numbers().chain([0.0]) {
                     let exact = format.encode(&Real::from(number), rounding, Overflow::Saturate).unwrap();
-                    let own = wide.code(number, rounding).expect("this rounding");
-                    assert_eq!(u64::from(own), exact, "{name} {rounding:?} {number:e}");
+                    let code = wide.code(number, rounding).expect("this rounding");
+                    assert_eq!(u64::from(code), exact, "{name} {rounding:?} {number:e}");
                 }
             }
             assert_eq!(wide.code(1.0, Rounding::Rna), None);

@@ -16,7 +16,7 @@ pub struct BlockedSlice<'a, T> {
 
 /// Step of one block. A trait, not a closure: it must be inlined at each call (see [`vectorised`]).
 pub(super) trait PerBlock<T, A, B> {
-    fn block(&self, own: T, inputs: &[A], outputs: &mut [B]);
+    fn block(&self, value: T, inputs: &[A], outputs: &mut [B]);
 }
 
 impl<T: Copy> BlockedSlice<'_, T> {
@@ -30,8 +30,8 @@ impl<T: Copy> BlockedSlice<'_, T> {
         };
         let (inputs, outputs) = (&inputs[whole * self.length..], &mut outputs[whole * self.length..]);
         let rest = self.each[whole..].iter().zip(inputs.chunks(self.length)).zip(outputs.chunks_mut(self.length));
-        for ((own, inputs), outputs) in rest {
-            step.block(*own, inputs, outputs);
+        for ((value, inputs), outputs) in rest {
+            step.block(*value, inputs, outputs);
         }
     }
 

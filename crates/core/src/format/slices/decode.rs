@@ -165,22 +165,22 @@ impl FieldMap {
 vectorised! {
     fn aligned<C: Code>(fields: &FieldMap, codes: &[C], values: &mut [f32]) {
         // A copy, so that the loop keeps its fields in registers.
-        let own = *fields;
+        let fields = *fields;
         for (value, code) in values.iter_mut().zip(codes) {
-            *value = own.value(code.widen(), |magnitude| magnitude << own.dropped);
+            *value = fields.value(code.widen(), |magnitude| magnitude << fields.dropped);
         }
     }
 }
 
 vectorised! {
     fn narrower<C: Code>(fields: &FieldMap, codes: &[C], values: &mut [f32]) {
-        let own = *fields;
+        let fields = *fields;
         for (value, code) in values.iter_mut().zip(codes) {
-            *value = own.value(code.widen(), |magnitude| {
-                let normal = (magnitude << own.dropped).wrapping_add(own.rebias);
+            *value = fields.value(code.widen(), |magnitude| {
+                let normal = (magnitude << fields.dropped).wrapping_add(fields.rebias);
                 // An integer of few bits times a power of two: exact.
-                let subnormal = (magnitude as i32 as f32 * own.unit).to_bits();
-                if magnitude <= own.subnormals { subnormal } else { normal }
+                let subnormal = (magnitude as i32 as f32 * fields.unit).to_bits();
+                if magnitude <= fields.subnormals { subnormal } else { normal }
             });
         }
     }

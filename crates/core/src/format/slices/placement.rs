@@ -89,7 +89,7 @@ impl Placement for Other {
         let fields = fields.max(plan.floor) - plan.floor;
         let code = signed(plan, fields, magnitude, negative);
         match plan.negative {
-            Some(own) if negative != 0 && magnitude != 0 && magnitude <= INFINITY => own,
+            Some(negative_code) if negative != 0 && magnitude != 0 && magnitude <= INFINITY => negative_code,
             _ => code,
         }
     }

@@ -99,10 +99,10 @@ fn check(format: &Format, rounding: Rounding, overflow: Overflow, values: &[f32]
     let missing = Encoder::new(format, rounding, overflow).unwrap().encode(values, &mut codes);
     let mut without = 0;
     for (value, code) in values.iter().zip(&codes) {
-        let own = expected(format, *value, rounding, overflow);
-        without += usize::from(own.is_none());
-        let own = own.unwrap_or(substitute(format));
-        assert_eq!(*code, own, "{format} {rounding:?} {overflow:?} {value:e} {:#010x}", value.to_bits());
+        let expected_code = expected(format, *value, rounding, overflow);
+        without += usize::from(expected_code.is_none());
+        let expected_code = expected_code.unwrap_or(substitute(format));
+        assert_eq!(*code, expected_code, "{format} {rounding:?} {overflow:?} {value:e} {:#010x}", value.to_bits());
     }
     assert_eq!(missing, without, "{format} {rounding:?} {overflow:?}");
     if format.bits <= 8 {
@@ -146,9 +146,9 @@ fn check_decoding(format: &Format) {
     let mut values = vec![0.0; codes.len()];
     Decoder::new(format).unwrap().decode(&codes, &mut values);
     for (code, value) in codes.iter().zip(&values) {
-        let own =
+        let expected_code =
             f32_format.encode(&format.value(u64::from(*code) & format.code_mask()), Rounding::Rne, Overflow::Standard);
-        assert_eq!(Some(u64::from(value.to_bits())), own, "{format} {code:#x}");
+        assert_eq!(Some(u64::from(value.to_bits())), expected_code, "{format} {code:#x}");
     }
     if format.bits <= 8 {
         let narrow: Vec<u8> = (0..=u8::MAX).collect();
@@ -188,8 +188,8 @@ fn stochastic_rounding_takes_the_random_bits_of_each_value() {
             let encoder = Encoder::new(format, rounding(0), Overflow::Standard).unwrap();
             encoder.encode_randomly(&values, &all, &mut codes).unwrap();
             for (at, value) in values.iter().enumerate() {
-                let own = expected(format, *value, rounding(all[at]), Overflow::Standard);
-                assert_eq!(codes[at], own.unwrap_or(substitute(format)), "{format} {bits} {value:e}");
+                let expected_code = expected(format, *value, rounding(all[at]), Overflow::Standard);
+                assert_eq!(codes[at], expected_code.unwrap_or(substitute(format)), "{format} {bits} {value:e}");
             }
             check(format, rounding(random(bits as usize)), Overflow::Standard, &values);
         }

@@ -47,15 +47,15 @@ pub(super) fn chained(part: Part) -> Part {
     for at in 0..step.inputs.len() {
         let Part::Step(before) = &step.inputs[at].part else { continue };
         let rest = |step: &Step, without: usize| -> Vec<String> {
-            let others = step.inputs.iter().enumerate().filter(|(own, _)| *own != without);
+            let others = step.inputs.iter().enumerate().filter(|(place, _)| *place != without);
             let each = |input: &Input| shape_of_input(&single(input, step.times));
             others.map(|(_, input)| each(input)).collect()
         };
-        let own = rest(&step, at);
+        let remaining = rest(&step, at);
         let follows = |other: &usize| {
             let (mine, its) = (&step.inputs[at], &before.inputs[*other]);
             mine.taken == its.taken
-                && rest(before, *other) == own
+                && rest(before, *other) == remaining
                 && (before.times == 1 || before.between == mine.rounded)
         };
         let Some(start) = (0..before.inputs.len()).find(follows).filter(|_| before.lines() == step.lines()) else {
@@ -90,12 +90,13 @@ pub(super) fn joined(input: Input, least: usize) -> Input {
     let inputs: Vec<Input> = step.inputs.into_iter().map(|input| joined(input, least)).collect();
     let shapes: Vec<String> = inputs.iter().map(shape_of_input).collect();
     let mut kept: Vec<(String, Input)> = Vec::new();
-    for (own, input) in shapes.iter().zip(inputs) {
-        let many = shapes.iter().filter(|other| *other == own).count() >= least && matches!(input.part, Part::Step(_));
+    for (shape, input) in shapes.iter().zip(inputs) {
+        let many =
+            shapes.iter().filter(|other| *other == shape).count() >= least && matches!(input.part, Part::Step(_));
         let alone = matches!(&input.part, Part::Leaf(leaf) if !leaf.ks.is_empty());
-        match kept.iter_mut().find(|(other, _)| other == own && (many || alone)) {
+        match kept.iter_mut().find(|(other, _)| other == shape && (many || alone)) {
             Some((_, first)) => *first = merged(first.clone(), input, many),
-            None => kept.push((own.clone(), input)),
+            None => kept.push((shape.clone(), input)),
         }
     }
     step.inputs = kept.into_iter().map(|(_, input)| input).collect();

@@ -28,12 +28,12 @@ pub fn sentences(program: &Program) -> String {
 
 /// The sum of a program in words, without a full stop.
 fn sum(program: &Program) -> String {
-    let whole = tree(program);
-    if leaves(&whole.part) > MANY {
+    let root = tree(program);
+    if leaves(&root.part) > MANY {
         return format!("{} and c in several different steps", products(program));
     }
     let mut clauses = Vec::new();
-    let last = said(&whole, 1, &mut clauses);
+    let last = said(&root, 1, &mut clauses);
     // Equal steps on different terms are said once.
     let mut joined: Vec<String> = Vec::new();
     for same in clauses.chunk_by(|one, next| one == next) {
@@ -134,23 +134,23 @@ fn rounded(step: &Step, input: &Input) -> String {
 /// A term in words: `16 products (each rounded to f32 (24 bits), RNE)`; `c (cut at 27 bits)`.
 fn term(leaf: &Leaf, input: &Input) -> String {
     let rounded = Some(input.rounded.join(", then to ")).filter(|rounded| !rounded.is_empty());
-    let own = rounded.map(|rounded| format!("each rounded to {rounded}"));
-    let own: Vec<String> = own.into_iter().chain(input.taken.iter().cloned()).collect();
-    let own = if own.is_empty() { String::new() } else { format!(" ({})", own.join("; ")) };
+    let rounded = rounded.map(|rounded| format!("each rounded to {rounded}"));
+    let clauses: Vec<String> = rounded.into_iter().chain(input.taken.iter().cloned()).collect();
+    let remark = if clauses.is_empty() { String::new() } else { format!(" ({})", clauses.join("; ")) };
     let name = match leaf.ks.len() {
         0 if leaf.name.starts_with("c (") => "c".into(),
         0 => leaf.name.clone(),
         1 => format!("1 {}", leaf.name),
         count => format!("{count} {}", leaf.plural()),
     };
-    format!("{name}{own}")
+    format!("{name}{remark}")
 }
 
 /// The leaf of a binary tree of equal ordinary additions, if a value is one.
 fn binary_tree(input: &Input, total: usize) -> Option<(&Leaf, &Input)> {
-    let (mut own, mut total, mut depth) = (input, total, 0);
+    let (mut outer, mut total, mut depth) = (input, total, 0);
     loop {
-        match &own.part {
+        match &outer.part {
             Part::Step(Step { kind: StepKind::Addition, inputs, times: 1, .. }) => {
                 let [inner] = &inputs[..] else { return None };
                 depth += 1;
@@ -159,7 +159,7 @@ fn binary_tree(input: &Input, total: usize) -> Option<(&Leaf, &Input)> {
                     Part::Step(_) if inner.count == 2 && inner.rounded == input.rounded => total *= 2,
                     Part::Step(_) => return None,
                 }
-                own = inner;
+                outer = inner;
             }
             _ => return None,
         }
@@ -257,7 +257,8 @@ fn subnormals(program: &Program) -> Vec<String> {
     let mut parts = Vec::new();
     for to in ["zero", "+0"] {
         let operands = [("A", a), ("B", b), ("C", c)];
-        let names: Vec<&str> = operands.iter().filter(|(_, own)| *own == Some(to)).map(|(name, _)| *name).collect();
+        let names: Vec<&str> =
+            operands.iter().filter(|(_, becomes)| *becomes == Some(to)).map(|(name, _)| *name).collect();
         parts.extend((!names.is_empty()).then(|| of(names, to)));
     }
     parts.extend(results.map(|to| of(vec!["results"], &to)));

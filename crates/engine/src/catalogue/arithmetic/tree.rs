@@ -136,9 +136,9 @@ pub fn tree(program: &Program) -> Input {
     if rounded.last() != Some(&d) && !is_exact(program, &rounded) {
         rounded.push(d);
     }
-    let whole = Input { part: chained(part), rounded, taken: Vec::new(), count: 1 };
-    let least = if leaves(&whole.part) > MANY { 2 } else { 3 };
-    joined(whole, least)
+    let root = Input { part: chained(part), rounded, taken: Vec::new(), count: 1 };
+    let least = if leaves(&root.part) > MANY { 2 } else { 3 };
+    joined(root, least)
 }
 
 /// True if D has the format to which the last value is rounded, or the value is an integer.
@@ -171,8 +171,8 @@ impl Builder<'_> {
             Source::Value(step) => self.value(step),
             Source::Product(step, at) => match self.program.products(step) {
                 Some(multiply) => {
-                    let own = multiply.factors.get(at).map(|factors| vec![*factors]).unwrap_or_default();
-                    let input = self.multiplied(multiply, &own);
+                    let factors = multiply.factors.get(at).map(|factors| vec![*factors]).unwrap_or_default();
+                    let input = self.multiplied(multiply, &factors);
                     (input.part, input.rounded)
                 }
                 None => self.value(step),
@@ -264,9 +264,9 @@ impl Builder<'_> {
     }
 
     fn product(&self, factors: &[Factors], name: &str) -> Input {
-        let whole = factors.iter().all(|own| (own.a, own.b) == (u64::MAX, u64::MAX));
-        let name = if whole { name.to_string() } else { format!("{name} of parts of significands") };
-        let ks: Vec<usize> = factors.iter().map(|own| own.k).collect();
+        let complete = factors.iter().all(|pair| (pair.a, pair.b) == (u64::MAX, u64::MAX));
+        let name = if complete { name.to_string() } else { format!("{name} of parts of significands") };
+        let ks: Vec<usize> = factors.iter().map(|pair| pair.k).collect();
         Input { part: leaf(name, &ks), ..input_of(Vec::new()) }
     }
 }
@@ -294,7 +294,7 @@ mod tests {
             Part::Leaf(leaf) => leaf.lines(times * input.count).join(" "),
             Part::Step(step) => {
                 let inputs: Vec<String> =
-                    step.inputs.iter().map(|own| said(own, times * input.count * step.times)).collect();
+                    step.inputs.iter().map(|inner| said(inner, times * input.count * step.times)).collect();
                 format!("{} x{} ({})", step.lines().join(", "), step.times, inputs.join(" + "))
             }
         };
@@ -308,17 +308,17 @@ mod tests {
 
     #[test]
     fn one_step_takes_all_products_and_c() {
-        let own = of("hopper", "mma.m16n8k16.f32.bf16.bf16.f32");
-        assert!(own.contains("16 products k = 0 to 15") && own.contains("c (f32)"), "{own}");
-        assert!(own.contains("cut at 25 bits RZ") && own.ends_with("-> f32 (24 bits), RZ"), "{own}");
+        let text = of("hopper", "mma.m16n8k16.f32.bf16.bf16.f32");
+        assert!(text.contains("16 products k = 0 to 15") && text.contains("c (f32)"), "{text}");
+        assert!(text.contains("cut at 25 bits RZ") && text.ends_with("-> f32 (24 bits), RZ"), "{text}");
     }
 
     #[test]
     fn equal_steps_in_a_row_are_one() {
-        let own = of("volta", "wmma.m16n16k16.f32.f16.f16.f32");
-        assert!(own.contains(" x4 (") && own.contains("4 products each k = 0 to 15"), "{own}");
-        let own = of("cdna4", "mfma.16x16x128.f32.e4m3.e4m3.f32");
-        assert!(own.contains(" x8 (") && own.contains("8 products each k = 0 to 126 by 2"), "{own}");
+        let text = of("volta", "wmma.m16n16k16.f32.f16.f16.f32");
+        assert!(text.contains(" x4 (") && text.contains("4 products each k = 0 to 15"), "{text}");
+        let text = of("cdna4", "mfma.16x16x128.f32.e4m3.e4m3.f32");
+        assert!(text.contains(" x8 (") && text.contains("8 products each k = 0 to 126 by 2"), "{text}");
     }
 
     /// Few parts remain of every program, and no product is lost.
@@ -333,9 +333,9 @@ mod tests {
         for model in crate::arithmetic::shipped() {
             let model = Model::load(model).unwrap();
             for i in isa::all().iter().filter(|i| model.rule(i).is_some()) {
-                let whole = tree(&model.program(i).unwrap());
-                assert!(leaves(&whole.part) <= 16, "{} {i}: {}", model.name, said(&whole, 1));
-                assert!(products(&whole) >= i.stored_k(), "{} {i}: {}", model.name, said(&whole, 1));
+                let root = tree(&model.program(i).unwrap());
+                assert!(leaves(&root.part) <= 16, "{} {i}: {}", model.name, said(&root, 1));
+                assert!(products(&root) >= i.stored_k(), "{} {i}: {}", model.name, said(&root, 1));
             }
         }
     }

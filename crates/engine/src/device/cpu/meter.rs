@@ -80,7 +80,7 @@ impl Meter for CpuMeter {
         if load.blocks == 1 {
             return Ok(timed());
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         let all = thread::scope(|scope| {
             let start = |_| Builder::new().spawn_scoped(scope, || self::timed(run, &operands, rounds));
             let threads: Vec<_> = (0..load.blocks).map(start).collect::<io::Result<_>>()?;
@@ -92,17 +92,17 @@ impl Meter for CpuMeter {
                 "{count} threads, one for each core, cannot be started: {error}; raise the limit (ulimit -u)"
             ))
         })?;
-        let total_seconds = begun.elapsed().as_secs_f64();
+        let total_seconds = started.elapsed().as_secs_f64();
         let longest = all.into_iter().max_by(|x, y| x.seconds.total_cmp(&y.seconds));
         Ok(Timing { total_seconds, ..longest.unwrap_or_else(timed) })
     }
 
     fn sustain(&mut self, load: &Load, seconds: f64) -> Result<(Timing, DeviceState)> {
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
             interrupt::check()?;
             let timing = self.time(load)?;
-            if begun.elapsed().as_secs_f64() >= seconds {
+            if start.elapsed().as_secs_f64() >= seconds {
                 return Ok((timing, self.state()));
             }
         }
@@ -128,10 +128,10 @@ impl CpuMeter {
 #[allow(unsafe_code)]
 fn timed(run: Repeated, [a, b]: &[[Vector; ROWS]; 2], bodies: u64) -> Timing {
     let before = clock();
-    let begun = Instant::now();
+    let start = Instant::now();
     // SAFETY: the unit was checked before the meter was made; there are sixteen rows and at least one body.
     unsafe { run(a, b, bodies.max(1)) };
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = start.elapsed().as_secs_f64();
     let hertz = before.max(clock());
     Timing { clocks: (seconds * hertz).round() as u64, seconds, total_seconds: seconds }
 }
@@ -139,9 +139,9 @@ fn timed(run: Repeated, [a, b]: &[[Vector; ROWS]; 2], bodies: u64) -> Timing {
 /// Current clock rate of this core, in Hz.
 fn clock() -> f64 {
     let once = || {
-        let begun = Instant::now();
+        let start = Instant::now();
         additions(CLOCK_BODIES);
-        (CLOCK_BODIES * u64::from(BODY)) as f64 / begun.elapsed().as_secs_f64()
+        (CLOCK_BODIES * u64::from(BODY)) as f64 / start.elapsed().as_secs_f64()
     };
     (0..3).map(|_| once()).fold(0.0, f64::max)
 }

@@ -173,7 +173,10 @@ mod tests {
         let processor = |signature: &str, units: &[&CpuUnit], is_virtual: bool| {
             let mut leaves: Vec<((u32, u32), [u32; 4])> = leaves().into_iter().map(|leaf| (leaf, [0; 4])).collect();
             let mut set = |leaf: (u32, u32), register: usize, bit: u32| {
-                leaves.iter_mut().filter(|(own, _)| *own == leaf).for_each(|(_, own)| own[register] |= 1 << bit);
+                leaves
+                    .iter_mut()
+                    .filter(|(known, _)| *known == leaf)
+                    .for_each(|(_, registers)| registers[register] |= 1 << bit);
             };
             for feature in units.iter().flat_map(|unit| unit.features) {
                 set(feature.leaf, feature.register, feature.bit);
@@ -215,7 +218,7 @@ mod tests {
     #[test]
     fn units_are_those_that_the_standard_library_finds() {
         use super::super::unit::{AVX_VNNI, AVX512_BF16, AVX512_FP16, AVX512_VNNI, AVX512F, F16C, FMA};
-        let has = |unit: &CpuUnit| Processor::here().unwrap().units().any(|own| own == unit);
+        let has = |unit: &CpuUnit| Processor::here().unwrap().units().any(|listed| listed == unit);
         assert_eq!(has(&FMA), is_x86_feature_detected!("fma"));
         assert_eq!(has(&F16C), is_x86_feature_detected!("f16c"));
         assert_eq!(has(&AVX512F), is_x86_feature_detected!("avx512f"));

@@ -59,14 +59,14 @@ macro_rules! route {
                         unsafe {
                             asm!(
                                 "stmxcsr [{kept}]",
-                                "ldmxcsr [{own}]",
+                                "ldmxcsr [{mxcsr}]",
                                 $($load,)*
                                 $($line,)*
                                 $($store,)*
                                 "ldmxcsr [{kept}]",
                                 "/* {b} {c} */",
                                 a = in(reg) a, b = in(reg) b, c = in(reg) c, d = in(reg) d,
-                                own = in(reg) &mxcsr, kept = in(reg) &mut kept,
+                                mxcsr = in(reg) &mxcsr, kept = in(reg) &mut kept,
                                 out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
                                 options(nostack),
                             );

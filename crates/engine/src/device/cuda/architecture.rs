@@ -18,8 +18,8 @@ pub struct Architecture {
 /// Known compute capabilities with matrix instructions, from the targets.
 pub static ARCHITECTURES: LazyLock<Vec<Architecture>> = LazyLock::new(|| {
     let of = |table: &'static Target| {
-        let own = table.capabilities.iter();
-        own.map(|&(capability, target)| Architecture { capability, target, table: table.name })
+        let capabilities = table.capabilities.iter();
+        capabilities.map(|&(capability, target)| Architecture { capability, target, table: table.name })
     };
     targets::all().iter().flat_map(of).collect()
 });

@@ -144,10 +144,10 @@ impl CudaChains {
         let (mut a_codes, mut a_factors) = (memory(of_a * self.widths.0)?, memory(of_a * FACTOR_BYTES)?);
         let (mut b_codes, mut b_factors) = (memory(of_b * self.widths.1)?, memory(of_b * FACTOR_BYTES)?);
         let (rows, columns, terms) = (m as u64, n as u64, k as u64);
-        let (own, registers) = if promoted { (1, m * n * 4) } else { (m * n * self.d.bytes(), 1) };
-        let (mut d, mut sums) = (stream.alloc_zeros::<u8>(own)?, stream.alloc_zeros::<u8>(registers)?);
+        let (codes, registers) = if promoted { (1, m * n * 4) } else { (m * n * self.d.bytes(), 1) };
+        let (mut d, mut sums) = (stream.alloc_zeros::<u8>(codes)?, stream.alloc_zeros::<u8>(registers)?);
         stream.synchronize()?;
-        let begun = Instant::now();
+        let start = Instant::now();
         let mut launch = stream.launch_builder(pack_a);
         launch.arg(a).arg(&steps).arg(&count).arg(&rows).arg(&terms).arg(&mut a_codes).arg(&mut a_factors);
         // SAFETY: the kernel reads m x k codes, within each step's range. It writes a code and a factor of at most
@@ -166,7 +166,7 @@ impl CudaChains {
         // size.
         unsafe { launch.launch(shape)? };
         stream.synchronize()?;
-        self.seconds += begun.elapsed().as_secs_f64();
+        self.seconds += start.elapsed().as_secs_f64();
         stream.clone_dtoh(if promoted { &sums } else { &d })
     }
 }

@@ -47,8 +47,8 @@ pub fn driver_version() -> Result<(String, Option<String>)> {
     let mut version = 0;
     // SAFETY: the driver is loaded; the pointer is to a live integer.
     unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(|e| failure("cuDriverGetVersion", e))?;
-    let own = std::fs::read_to_string("/sys/module/nvidia/version").ok().map(|text| text.trim().to_string());
-    Ok((format!("{}.{}", version / 1000, version % 1000 / 10), own.or_else(proc_version)))
+    let module_version = std::fs::read_to_string("/sys/module/nvidia/version").ok().map(|text| text.trim().to_string());
+    Ok((format!("{}.{}", version / 1000, version % 1000 / 10), module_version.or_else(proc_version)))
 }
 
 /// Reads the version in `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...`.

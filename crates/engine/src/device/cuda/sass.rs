@@ -109,9 +109,9 @@ pub fn loops(disassembly: &str) -> Vec<String> {
 pub fn body(lines: &[String], entry: &str) -> Vec<(String, u32)> {
     let of = |line: &String| {
         let mut words = line.split(' ');
-        let own = words.next()? == entry;
+        let is_entry = words.next()? == entry;
         let count = words.next()?.parse().ok()?;
-        own.then(|| Some((words.next()?.to_string(), count)))?
+        is_entry.then(|| Some((words.next()?.to_string(), count)))?
     };
     lines.iter().filter_map(of).collect()
 }
@@ -153,11 +153,11 @@ fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
         let Some(&first) = target.as_ref().and_then(|name| places.get(name)) else { continue };
         let range = first..instructions.len();
         // The branch to itself after the end of a kernel is not a loop.
-        let own = &instructions[range.clone()];
+        let body = &instructions[range.clone()];
         let kinds: [(&mut Option<Range<usize>>, bool); 3] = [
-            (&mut shortest, own.iter().any(SassLine::is_matrix)),
-            (&mut calling, own.iter().any(|instruction| is_call(instruction.opcode))),
-            (&mut scalar, own.iter().any(SassLine::is_arithmetic)),
+            (&mut shortest, body.iter().any(SassLine::is_matrix)),
+            (&mut calling, body.iter().any(|instruction| is_call(instruction.opcode))),
+            (&mut scalar, body.iter().any(SassLine::is_arithmetic)),
         ];
         for (known, has) in kinds {
             if has && known.as_ref().is_none_or(|known| range.len() < known.len()) {
@@ -179,8 +179,8 @@ fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
 ///
 /// Volta and Turing issue one instruction in steps (`HMMA.884.F32.F32.STEP0`, `STEP1`...), which count as one.
 pub fn is_native(opcodes: &[String]) -> bool {
-    let whole: HashSet<&str> = opcodes.iter().map(|o| o.split(".STEP").next().unwrap_or(o)).collect();
-    whole.len() == 1 && whole.iter().all(|o| is_matrix(o) && !o.contains(' ') && !o.contains('('))
+    let distinct: HashSet<&str> = opcodes.iter().map(|o| o.split(".STEP").next().unwrap_or(o)).collect();
+    distinct.len() == 1 && distinct.iter().all(|o| is_matrix(o) && !o.contains(' ') && !o.contains('('))
 }
 
 /// Returns true if an opcode calls a routine, which may emulate an instruction.

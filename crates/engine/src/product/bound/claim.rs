@@ -92,12 +92,12 @@ impl Claim {
             Origin::Library(family) => Claim::of_library(model, &family, formats)?,
         };
         let (claim, rounded) = claim.taking(&factors)?;
-        if let Some(own) = rounded {
+        if let Some(rounded) = rounded {
             notes.push(
                 "The schedule rounds A and B before they are multiplied. Errors are those to the product of the rounded matrices."
                     .into(),
             );
-            return Ok((claim, own));
+            return Ok((claim, rounded));
         }
         Ok((claim, factors))
     }
@@ -108,7 +108,7 @@ impl Claim {
     /// Operands that cannot be rounded; schedules that round in different ways.
     pub fn taking(mut self, factors: &Factors) -> Result<(Claim, Option<Factors>)> {
         let first = self.schedules[0].clone();
-        if self.schedules.iter().any(|own| own.operands != first.operands) {
+        if self.schedules.iter().any(|schedule| schedule.operands != first.operands) {
             return Err(Error::request(format!(
                 "{} rounds A and B in more than one way; claim one schedule",
                 self.words
@@ -118,7 +118,7 @@ impl Claim {
             return Ok((self, None));
         }
         let rounded = factors.rounded(&first)?.into_owned();
-        self.schedules.iter_mut().for_each(|own| own.operands = None);
+        self.schedules.iter_mut().for_each(|schedule| schedule.operands = None);
         Ok((self, Some(rounded)))
     }
 
@@ -147,9 +147,9 @@ impl Claim {
             }
         }
         let known = library.family(formats, kind.as_deref(), MOST_PARTS).map_err(Error::request)?;
-        let analysed = |own: &Schedule| {
-            (product.is_some() || is_wide(&own.instruction))
-                && super::element::checked(&model, &own.instruction).is_ok()
+        let analysed = |schedule: &Schedule| {
+            (product.is_some() || is_wide(&schedule.instruction))
+                && super::element::checked(&model, &schedule.instruction).is_ok()
         };
         let schedules: Vec<Schedule> = known.into_iter().filter(analysed).collect();
         let of = kind.map_or(String::new(), |kind| format!(" for {kind}"));
@@ -184,9 +184,9 @@ impl Claim {
                 || i.a != a
                 || i.b != b
                 || i.xor
-                || i.scale.map(|own| (own.format, own.block)) != scale
+                || i.scale.map(|blocks| (blocks.format, blocks.block)) != scale
                 || model.rule(i).is_none()
-                || schedules.iter().any(|own| own.instruction == *i)
+                || schedules.iter().any(|known| known.instruction == *i)
             {
                 continue;
             }
@@ -215,7 +215,7 @@ impl Claim {
                 ),
             }));
         }
-        let mut sums: Vec<&str> = schedules.iter().map(|own| own.instruction.d.name).collect();
+        let mut sums: Vec<&str> = schedules.iter().map(|schedule| schedule.instruction.d.name).collect();
         sums.sort_unstable();
         sums.dedup();
         let sums = sums.join(" or ");
@@ -232,7 +232,7 @@ impl Claim {
                 && i.scale == claimed.scale
                 && self.model.rule(i).is_some()
         };
-        let is_wide_only = !self.is_exact && self.schedules.iter().all(|own| is_wide(&own.instruction));
+        let is_wide_only = !self.is_exact && self.schedules.iter().all(|schedule| is_wide(&schedule.instruction));
         let narrow = isa::all().iter().filter(|_| is_wide_only).find(is_left_out)?;
         Some(format!(
             "The claim leaves out instructions that sum in {}, such as {narrow}: name one with ‹instr›.",

@@ -48,7 +48,7 @@ impl<'a> ElementBounds<'a> {
 
     /// The bound of an element; `None` where an operand is infinite or NaN.
     pub fn of(&self, row: usize, column: usize) -> Option<ErrorBound> {
-        self.enclosed(row, column).map(|own| own.error)
+        self.enclosed(row, column).map(|enclosed| enclosed.error)
     }
 
     fn enclosed(&self, row: usize, column: usize) -> Option<Enclosed> {
@@ -56,10 +56,16 @@ impl<'a> ElementBounds<'a> {
         let k = self.factors.k();
         let i = &self.schedule.instruction;
         let [x, y, _] = &self.program.unpack;
-        let own: Option<Vec<Operand>> = (0..k).map(|k| Operand::of(i.a, a.get(row, k), x)).collect();
-        let other: Option<Vec<Operand>> = (0..k).map(|k| Operand::of(i.b, b.get(k, column), y)).collect();
-        let sums =
-            KnownElement { bounds: self, row, column, a: own?, b: other?, scales: self.block_scales(row, column)? };
+        let of_row: Option<Vec<Operand>> = (0..k).map(|k| Operand::of(i.a, a.get(row, k), x)).collect();
+        let of_column: Option<Vec<Operand>> = (0..k).map(|k| Operand::of(i.b, b.get(k, column), y)).collect();
+        let sums = KnownElement {
+            bounds: self,
+            row,
+            column,
+            a: of_row?,
+            b: of_column?,
+            scales: self.block_scales(row, column)?,
+        };
         let finite = |matrix: &Option<Matrix>, row: usize| {
             matrix.as_ref().is_none_or(|matrix| matrix.value(row, column).is_finite())
         };
@@ -102,7 +108,7 @@ fn covers_pieces(program: &Program) -> bool {
     for operation in program.operations() {
         match operation {
             ElementaryOperation::Multiply(multiply) => {
-                multiply.factors.iter().for_each(|own| pieces[own.k].push((own.a, own.b)));
+                multiply.factors.iter().for_each(|factors| pieces[factors.k].push((factors.a, factors.b)));
             }
             ElementaryOperation::Fma { factors, .. } => pieces[factors.k].push((factors.a, factors.b)),
             ElementaryOperation::Integer(_) => return true,
@@ -112,11 +118,11 @@ fn covers_pieces(program: &Program) -> bool {
     let whole = [(u64::MAX, u64::MAX)];
     let bits = program.factors().map(|format| format.fraction_bits() + 1);
     // Pairs of single bits: each in one piece.
-    let once = |own: &[(u64, u64)], x: u32, y: u32| {
-        own.iter().filter(|(a, b)| a >> x & 1 == 1 && b >> y & 1 == 1).count() == 1
+    let once = |pairs: &[(u64, u64)], x: u32, y: u32| {
+        pairs.iter().filter(|(a, b)| a >> x & 1 == 1 && b >> y & 1 == 1).count() == 1
     };
-    let tiled = |own: &[(u64, u64)]| (0..bits[0]).all(|x| (0..bits[1]).all(|y| once(own, x, y)));
-    pieces.iter().all(|own| own[..] == whole || tiled(own))
+    let tiled = |pairs: &[(u64, u64)]| (0..bits[0]).all(|x| (0..bits[1]).all(|y| once(pairs, x, y)));
+    pieces.iter().all(|pairs| pairs[..] == whole || tiled(pairs))
 }
 
 /// An element whose operands are known.
@@ -133,8 +139,8 @@ impl ElementSums for KnownElement<'_> {
     fn chain(&self, run: &Run, start: ChainStart) -> Enclosed {
         let program = &self.bounds.program;
         let start_of = |matrix: &Option<Matrix>, row: usize| {
-            let own = matrix.as_ref().map(|matrix| (matrix.format, matrix.get(row, self.column)));
-            own.map_or(Enclosed::ZERO, |(format, code)| code_of(format, code))
+            let entry = matrix.as_ref().map(|matrix| (matrix.format, matrix.get(row, self.column)));
+            entry.map_or(Enclosed::ZERO, |(format, code)| code_of(format, code))
         };
         let mut sum = match start {
             ChainStart::Zero => Enclosed::ZERO,

@@ -94,7 +94,7 @@ impl ErrorBound {
     /// The sum of two errors.
     pub(super) fn plus(&self, other: &ErrorBound) -> ErrorBound {
         let mut sum = *self;
-        sum.sources.iter_mut().zip(other.sources).for_each(|(own, other)| *own += other);
+        sum.sources.iter_mut().zip(other.sources).for_each(|(error, other)| *error += other);
         sum.mean = [sum.mean[0] + other.mean[0], sum.mean[1] + other.mean[1]];
         sum.squares += other.squares;
         sum.overflows |= other.overflows;
@@ -121,7 +121,7 @@ impl ErrorBound {
     pub(super) fn repeated(&self, count: usize) -> ErrorBound {
         let count = count as f64;
         ErrorBound {
-            sources: self.sources.map(|own| own * count),
+            sources: self.sources.map(|error| error * count),
             mean: self.mean.map(|mean| mean * count),
             squares: self.squares * count,
             overflows: self.overflows,
@@ -258,20 +258,20 @@ impl Enclosed {
         let Some(float) = format.float() else {
             // An integer that does not fit wraps or saturates.
             let most = (format.bits as i32 - 1).clamp(1, 63);
-            let mut own = *self;
+            let mut result = *self;
             if self.most() >= power(most) || self.quantum < 0 {
-                own.error.add(source, f64::INFINITY);
+                result.error.add(source, f64::INFINITY);
             }
-            return own;
+            return result;
         };
         let most = self.most();
-        let mut own = *self;
+        let mut result = *self;
         if most == 0.0 {
-            return own;
+            return result;
         }
         let smallest = float.emin() - float.precision() as i32 + 1;
         if overflows(most, format) {
-            own.error.overflow();
+            result.error.overflow();
         }
         // A number that does not overflow has at most the format's largest exponent.
         let unit = (exponent(most).min(float.emax()) - float.precision() as i32 + 1).max(smallest);
@@ -281,16 +281,16 @@ impl Enclosed {
             let width = power(unit);
             let (low, high) = (self.low - self.error.finite(), self.high + self.error.finite());
             match rounding {
-                Rounding::Rne | Rounding::Rna => own.error.add_range(source, half(width), half(width)),
-                Rounding::Rz => own.error.add_toward_zero(source, (width - least).min(most), low, high),
-                Rounding::Rd => own.error.add_range(source, width - least, 0.0),
-                Rounding::Ru => own.error.add_range(source, 0.0, width - least),
-                _ => own.error.add_range(source, width - least, width - least),
+                Rounding::Rne | Rounding::Rna => result.error.add_range(source, half(width), half(width)),
+                Rounding::Rz => result.error.add_toward_zero(source, (width - least).min(most), low, high),
+                Rounding::Rd => result.error.add_range(source, width - least, 0.0),
+                Rounding::Ru => result.error.add_range(source, 0.0, width - least),
+                _ => result.error.add_range(source, width - least, width - least),
             }
         }
-        own.exponent = Some(exponent(own.most()).max(float.emin()));
-        own.quantum = self.quantum.max(smallest);
-        own
+        result.exponent = Some(exponent(result.most()).max(float.emin()));
+        result.quantum = self.quantum.max(smallest);
+        result
     }
 }
 
@@ -299,11 +299,11 @@ impl Enclosed {
 /// No operation makes that finite again.
 pub(super) fn overflow_shows(format: &Format, rounding: Rounding, overflow: Overflow) -> bool {
     let nearest = matches!(rounding, Rounding::Rne | Rounding::Rna);
-    let own = match overflow {
+    let effective = match overflow {
         Overflow::Standard => format.float().map_or(overflow, |float| float.overflow),
-        own => own,
+        other => other,
     };
-    match own {
+    match effective {
         // IEEE 754: a direction that points inward gives the largest finite number.
         Overflow::Infinity => overflow != Overflow::Standard || nearest,
         Overflow::Nan => format.has_nan(),

@@ -28,7 +28,7 @@ impl InstructionBounds {
 
     /// The bound of |d - exact| for a case; `None` where an operand is infinite or NaN.
     pub fn of(&self, case: &Case) -> Option<ErrorBound> {
-        self.enclosed(case).map(|own| own.error)
+        self.enclosed(case).map(|enclosed| enclosed.error)
     }
 
     /// The operands of the rows of A (columns of B) of a tile; `None` for a line with an infinity or a NaN.

@@ -35,8 +35,8 @@ impl Magnitudes {
     }
 
     fn products(&self, sum: f64) -> UnknownProducts {
-        let own = exponent(sum);
-        UnknownProducts { sum, exponent: self.exponent.map_or(own, |most| most.max(own)), quantum: self.quantum }
+        let of_sum = exponent(sum);
+        UnknownProducts { sum, exponent: self.exponent.map_or(of_sum, |most| most.max(of_sum)), quantum: self.quantum }
     }
 }
 
@@ -103,9 +103,9 @@ impl OrderFreeBounds {
             return (Enclosed::ZERO, true);
         }
         if !magnitudes.sum.is_finite() {
-            let mut own = Enclosed::up_to(f64::INFINITY, 0, magnitudes.quantum);
-            own.error.raise(ErrorSource::Step, f64::INFINITY);
-            return (own, true);
+            let mut unbounded = Enclosed::up_to(f64::INFINITY, 0, magnitudes.quantum);
+            unbounded.error.raise(ErrorSource::Step, f64::INFINITY);
+            return (unbounded, true);
         }
         let whole = self.chain(magnitudes, magnitudes.sum);
         let (mut each, shared) = self.shares(magnitudes, &whole);

@@ -54,8 +54,8 @@ impl Operand {
             (Some(wide), _) if used != 0.0 => {
                 let last = exponent.unwrap_or_default() - wide.fraction_bits() as i32;
                 let shift = datum.exponent - last;
-                let whole = if shift >= 0 { datum.significand << shift } else { datum.significand >> -shift };
-                (whole, last)
+                let shifted = if shift >= 0 { datum.significand << shift } else { datum.significand >> -shift };
+                (shifted, last)
             }
             _ => (datum.significand, datum.exponent),
         };
@@ -132,20 +132,20 @@ impl KnownProducts<'_> {
             a.piece_quantum(factors.a).saturating_add(b.piece_quantum(factors.b)).clamp(NO_QUANTUM, ZERO_QUANTUM);
         let exponent = a.exponent.zip(b.exponent).map(|(a, b)| a + b);
         let product = x * y;
-        let mut own = Enclosed::number(product, exponent, quantum);
+        let mut enclosed = Enclosed::number(product, exponent, quantum);
         // A product beyond the range of f64's normal numbers is enclosed.
         if !is_exact_product(x, y, product) {
-            (own.low, own.high) = (product.next_down(), product.next_up());
+            (enclosed.low, enclosed.high) = (product.next_down(), product.next_up());
         }
         // The unit flushes a factor: the product is lost, and with it each of its pieces.
         if a.is_flushed() || b.is_flushed() {
             let lost = a.value * b.value;
             let is_whole = factors.a == u64::MAX && factors.b == u64::MAX;
             let (low, high) = if is_whole { (lost, lost) } else { (lost.min(0.0), lost.max(0.0)) };
-            (own.low, own.high) = (low.next_down(), high.next_up());
-            own.error.add(ErrorSource::Flush, lost.abs().next_up());
+            (enclosed.low, enclosed.high) = (low.next_down(), high.next_up());
+            enclosed.error.add(ErrorSource::Flush, lost.abs().next_up());
         }
-        Some(own)
+        Some(enclosed)
     }
 }
 
@@ -162,7 +162,10 @@ impl StepProducts for KnownProducts<'_> {
     }
 
     fn scaled_sum(&self, factors: &[Factors]) -> Enclosed {
-        let sum = factors.iter().filter_map(|own| self.bare(own)).fold(Enclosed::ZERO, |sum, own| sum.plus(&own));
+        let sum = factors
+            .iter()
+            .filter_map(|factors| self.bare(factors))
+            .fold(Enclosed::ZERO, |sum, product| sum.plus(&product));
         match factors.first().and_then(|first| self.scales.get(first.k)) {
             Some(scale) if sum.most() > 0.0 => {
                 Enclosed { exponent: Some(scale.exponent), ..sum.times(scale.value, scale.quantum) }

@@ -120,10 +120,16 @@ impl ProductBounds {
             return Err(Error::request("bounds of every order are for A times B alone"));
         }
         let k = factors.k();
-        let bounds =
-            claim.schedules.iter().map(|own| OrderFreeBounds::new(&claim.model, own, k)).collect::<Result<Vec<_>>>()?;
-        let programs =
-            claim.schedules.iter().map(|own| claim.model.program(&own.instruction)).collect::<Result<Vec<_>>>()?;
+        let bounds = claim
+            .schedules
+            .iter()
+            .map(|schedule| OrderFreeBounds::new(&claim.model, schedule, k))
+            .collect::<Result<Vec<_>>>()?;
+        let programs = claim
+            .schedules
+            .iter()
+            .map(|schedule| claim.model.program(&schedule.instruction))
+            .collect::<Result<Vec<_>>>()?;
         let unpacks = |side: usize| {
             let mut all: Vec<Unpack> = Vec::new();
             for program in &programs {
@@ -194,7 +200,7 @@ impl ProductBounds {
                 Values::Single(a, b) => self.block(a, b, (*row, height), (*column, width), f32::abs),
                 Values::Double(a, b) => self.block(a, b, (*row, height), (*column, width), f64::abs),
             };
-            let mut own = start();
+            let mut state = start();
             let mut known = HashMap::new();
             let mut judged = 0;
             // An interrupted block has the rows until then.
@@ -203,11 +209,11 @@ impl ProductBounds {
                 for x in 0..width {
                     let at = y * width + x;
                     let element = self.element(&mut known, (row + y, column + x), (sums[at], magnitudes[at]));
-                    visit(&mut own, row + y, column + x, &element);
+                    visit(&mut state, row + y, column + x, &element);
                 }
             }
             done(finished.fetch_add(judged, Ordering::Relaxed) + judged);
-            Some(own)
+            Some(state)
         };
         let mut made = Vec::new();
         for batch in blocks.chunks(BATCH) {
@@ -231,7 +237,7 @@ impl ProductBounds {
         let k = self.k;
         let a: &[T] = &a[row * k..(row + height) * k];
         let b: &[T] = &b[column * k..(column + width) * k];
-        let [x, y] = [a, b].map(|own| own.iter().map(|x| magnitude(*x)).collect::<Vec<T>>());
+        let [x, y] = [a, b].map(|values| values.iter().map(|x| magnitude(*x)).collect::<Vec<T>>());
         let sums = pieces(a, b, (height, width, k));
         (sums, pieces(&x, &y, (height, width, k)))
     }
@@ -286,23 +292,23 @@ impl ProductBounds {
         let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket };
         let quantum = if off > 0.0 && quantum < exponent(sum_up) - self.deciding_bits { NO_QUANTUM } else { quantum };
         let most = (x.loose || y.loose).then_some(x.exponent + y.exponent).filter(|most| *most > exponent(sum_up));
-        let own = *known.entry((bucket, most, quantum)).or_insert_with(|| {
+        let bound = *known.entry((bucket, most, quantum)).or_insert_with(|| {
             let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            let found = lock().get(&(bucket, most, quantum)).copied();
-            found.unwrap_or_else(|| {
+            let stored = lock().get(&(bucket, most, quantum)).copied();
+            stored.unwrap_or_else(|| {
                 let magnitudes = Magnitudes { sum: f64::from_bits(bucket), exponent: most, quantum, flushed: 0.0 };
                 let bound = self.sum_bound(&magnitudes);
                 lock().insert((bucket, most, quantum), bound);
                 bound
             })
         });
-        let rounded = own.rounded.map(|sum| self.bounds[0].rounded(sum, value.abs() + off)).unwrap_or_default();
+        let rounded = bound.rounded.map(|sum| self.bounds[0].rounded(sum, value.abs() + off)).unwrap_or_default();
         ElementReference {
             value,
             off,
-            bound: own.unrounded.max(rounded.finite()) + flushed,
-            may_overflow: own.may_overflow || rounded.may_overflow(),
-            may_saturate: own.may_saturate,
+            bound: bound.unrounded.max(rounded.finite()) + flushed,
+            may_overflow: bound.may_overflow || rounded.may_overflow(),
+            may_saturate: bound.may_saturate,
             magnitudes: sum_up,
         }
     }
@@ -311,19 +317,19 @@ impl ProductBounds {
     ///
     /// A schedule whose parts may saturate has no bound; it counts if all are so.
     fn sum_bound(&self, magnitudes: &Magnitudes) -> SumBound {
-        let sums: Vec<(Enclosed, bool)> = self.bounds.iter().map(|own| own.sum(magnitudes)).collect();
-        let is_bounded = |own: &Enclosed| own.error.finite().is_finite();
-        let any = sums.iter().any(|(own, _)| is_bounded(own));
-        let counted = || sums.iter().filter(move |(own, _)| !any || is_bounded(own));
+        let sums: Vec<(Enclosed, bool)> = self.bounds.iter().map(|bound| bound.sum(magnitudes)).collect();
+        let is_bounded = |sum: &Enclosed| sum.error.finite().is_finite();
+        let any = sums.iter().any(|(sum, _)| is_bounded(sum));
+        let counted = || sums.iter().filter(move |(sum, _)| !any || is_bounded(sum));
         let larger = |x: &&Enclosed, y: &&Enclosed| x.error.finite().total_cmp(&y.error.finite());
-        let unrounded = counted().filter(|(_, rounds)| !rounds).map(|(own, _)| own.error.finite()).fold(0.0, f64::max);
-        let quantum = counted().filter(|(_, rounds)| *rounds).map(|(own, _)| own.quantum).min();
-        let rounded = counted().filter(|(_, rounds)| *rounds).map(|(own, _)| own).max_by(larger);
+        let unrounded = counted().filter(|(_, rounds)| !rounds).map(|(sum, _)| sum.error.finite()).fold(0.0, f64::max);
+        let quantum = counted().filter(|(_, rounds)| *rounds).map(|(sum, _)| sum.quantum).min();
+        let rounded = counted().filter(|(_, rounds)| *rounds).map(|(sum, _)| sum).max_by(larger);
         SumBound {
             unrounded,
-            rounded: rounded.zip(quantum).map(|(own, quantum)| Enclosed { quantum, ..*own }),
-            may_overflow: counted().any(|(own, _)| own.error.may_overflow()),
-            may_saturate: !sums.iter().all(|(own, _)| is_bounded(own)),
+            rounded: rounded.zip(quantum).map(|(sum, quantum)| Enclosed { quantum, ..*sum }),
+            may_overflow: counted().any(|(sum, _)| sum.error.may_overflow()),
+            may_saturate: !sums.iter().all(|(sum, _)| is_bounded(sum)),
         }
     }
 }
@@ -338,7 +344,7 @@ fn pieces<T: LinalgScalar + Into<f64>>(a: &[T], b: &[T], (height, width, k): (us
         let to = k.min(from + TERMS);
         let (x, y) = (a.slice(s![.., from..to]), b.slice(s![.., from..to]));
         general_mat_mul(T::one(), &x, &y.t(), T::zero(), &mut piece);
-        sums.iter_mut().zip(piece.iter()).for_each(|(sum, own)| *sum += (*own).into());
+        sums.iter_mut().zip(piece.iter()).for_each(|(sum, addend)| *sum += (*addend).into());
     }
     sums
 }
@@ -376,11 +382,11 @@ fn lines(matrix: &Matrix, scales: Option<&Matrix>, i: &Instruction, unpacks: &[U
         let mut values = Vec::with_capacity(matrix.columns);
         for column in 0..matrix.columns {
             let code = matrix.get(row, column);
-            let scale = i.scale.zip(scales).map(|(scale, own)| {
-                let code = own.get(row, column / scale.block);
+            let scale = i.scale.zip(scales).map(|(scale, scales)| {
+                let code = scales.get(row, column / scale.block);
                 (scale.format.decode(code), scale.format)
             });
-            let (factor, own_exponent, own_quantum) = match &scale {
+            let (factor, scale_exponent, scale_quantum) = match &scale {
                 None => (1.0, 0, 0),
                 Some((datum, format)) => (
                     datum.to_f64(),
@@ -388,29 +394,30 @@ fn lines(matrix: &Matrix, scales: Option<&Matrix>, i: &Instruction, unpacks: &[U
                     datum.exponent + datum.significand.max(1).trailing_zeros() as i32,
                 ),
             };
-            let own;
+            let computed;
             let (value, subnormal, operands) = match table.get((code & format.code_mask()) as usize) {
                 Some(known) => known,
                 None => {
-                    own = decoded(code);
-                    &own
+                    computed = decoded(code);
+                    &computed
                 }
             };
             for (unpack, operand) in unpacks.iter().zip(operands) {
                 match operand {
-                    Some(own) if factor.is_finite() => {
+                    Some(operand) if factor.is_finite() => {
                         // Sums of products that share a scale count with its exponent alone.
-                        let counted = own.exponent.map_or(i32::MIN / 4, |exponent| exponent.max(0)) + own_exponent;
-                        let alone = own.exponent.map_or(i32::MIN / 4, |exponent| exponent + own_exponent);
+                        let counted =
+                            operand.exponent.map_or(i32::MIN / 4, |exponent| exponent.max(0)) + scale_exponent;
+                        let alone = operand.exponent.map_or(i32::MIN / 4, |exponent| exponent + scale_exponent);
                         line.exponent = line.exponent.max(if scale.is_some() { counted } else { alone });
                         line.loose |= *subnormal && unpack.wider.is_none() || unpack.zeros;
-                        line.quantum = line.quantum.min(own.quantum.saturating_add(if own.value == 0.0 {
+                        line.quantum = line.quantum.min(operand.quantum.saturating_add(if operand.value == 0.0 {
                             0
                         } else {
-                            own_quantum
+                            scale_quantum
                         }));
-                        if own.is_flushed() {
-                            line.flushed = line.flushed.max(own.value.abs() * factor);
+                        if operand.is_flushed() {
+                            line.flushed = line.flushed.max(operand.value.abs() * factor);
                         }
                     }
                     _ => line.finite = false,

@@ -33,14 +33,14 @@ pub(super) fn step(program: &Program, products: &dyn StepProducts, c: Enclosed) 
     };
     let c = counted(flushed(c, program.unpack[2].subnormals, program.addend()), program.addend());
     let delivered = |value: Enclosed, to: &Destination| counted(delivered(value, to), to.target.format);
-    for own in &program.steps {
+    for step in &program.steps {
         let value = |source: &Source| match source {
             Source::C => c,
             Source::Zero => Enclosed::ZERO,
             Source::Value(step) => values[*step][0],
             Source::Product(step, at) => values[*step][*at],
         };
-        let made = match &own.operation {
+        let made = match &step.operation {
             ElementaryOperation::Multiply(multiply) => multiplied(multiply, products),
             ElementaryOperation::Sum(sum) => vec![summed(sum, &values, &value).capped(cap)],
             ElementaryOperation::Round { value: source, to, .. } => vec![delivered(value(source), to)],
@@ -194,12 +194,12 @@ fn delivered(value: Enclosed, to: &Destination) -> Enclosed {
 
 /// A value rounded to a target of a program.
 fn rounded(value: &Enclosed, target: &ResultTarget) -> Enclosed {
-    let mut own = value.rounded(target.format, target.rounding, ErrorSource::Step);
+    let mut result = value.rounded(target.format, target.rounding, ErrorSource::Step);
     // A sum that saturates is finite, whatever its error.
     if overflows(value.most(), target.format) && !overflow_shows(target.format, target.rounding, target.overflow) {
-        own.error.add(ErrorSource::Step, f64::INFINITY);
+        result.error.add(ErrorSource::Step, f64::INFINITY);
     }
-    own
+    result
 }
 
 /// True if no operation makes a magnitude larger than the sum of those that it gets.
@@ -217,7 +217,8 @@ pub(super) fn is_contracting(program: &Program) -> bool {
     program.operations().all(|operation| match operation {
         ElementaryOperation::Multiply(multiply) => multiply.rounded.as_ref().is_none_or(|to| toward_zero(&to.target)),
         ElementaryOperation::Sum(sum) => {
-            let contracts = |own: Alignment| own.rounding == Rounding::Rz && !own.sticky && !own.complement;
+            let contracts =
+                |alignment: Alignment| alignment.rounding == Rounding::Rz && !alignment.sticky && !alignment.complement;
             sum.alignment.is_none_or(contracts)
         }
         ElementaryOperation::Round { to, .. }
@@ -238,11 +239,11 @@ pub(super) fn flushed(mut value: Enclosed, subnormals: Subnormals, format: &Form
 }
 
 /// The sum of integers: exact, unless it leaves its range.
-fn integer(program: &Program, own: &IntegerSum, products: &dyn StepProducts, c: Enclosed) -> Enclosed {
+fn integer(program: &Program, integer_sum: &IntegerSum, products: &dyn StepProducts, c: Enclosed) -> Enclosed {
     let all = (0..program.instruction.stored_k()).map(|k| products.product(&Factors { k, a: u64::MAX, b: u64::MAX }));
     let mut sum = all.fold(c, |sum, product| sum.plus(&product)).capped(products.cap());
     let signed = program.instruction.d.largest(true) != 0;
-    let bits = own.bits as i32 - i32::from(signed);
+    let bits = integer_sum.bits as i32 - i32::from(signed);
     if sum.most() >= power(bits) {
         sum.error.add(ErrorSource::Step, f64::INFINITY);
     }

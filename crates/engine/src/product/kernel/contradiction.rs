@@ -81,14 +81,15 @@ impl KernelNames {
             }
             Says::Partials(said) if parts.len() > 1 => {
                 let rounds = matches!(join, PartJoin::Output | PartJoin::Serial);
-                let own = if rounds { schedule.output.format } else { register(schedule)? };
+                let format = if rounds { schedule.output.format } else { register(schedule)? };
                 // A sum that the unit gives in the format loses nothing by rounding to it.
-                let same = own == *said || !rounds && schedule.instruction.d == *said;
-                (!same).then(|| (format!("parts are kept in {said}"), this(format!("keeps them in {own}"))))
+                let same = format == *said || !rounds && schedule.instruction.d == *said;
+                (!same).then(|| (format!("parts are kept in {said}"), this(format!("keeps them in {format}"))))
             }
             Says::Joined(said) if parts.len() > 1 => {
-                let own = if join == PartJoin::Serial { schedule.output.format } else { register(schedule)? };
-                (own != *said).then(|| (format!("parts are added in {said}"), this(format!("adds them in {own}"))))
+                let format = if join == PartJoin::Serial { schedule.output.format } else { register(schedule)? };
+                (format != *said)
+                    .then(|| (format!("parts are added in {said}"), this(format!("adds them in {format}"))))
             }
             Says::Promotion(said) => {
                 // A promotion at the end of a part changes nothing.
@@ -181,8 +182,8 @@ fn of_instruction(says: &Says, instruction: &Instruction) -> Option<(String, Str
         }
         Says::Shape([m, n, k]) => {
             // The n of wgmma and tcgen05, and the m of the latter, change no bits, and one name stands for all.
-            let whole = ["mma", "wmma"].contains(&i.family());
-            let same = i.k == *k && (!whole || [i.m, i.n] == [*m, *n]);
+            let names_shape = ["mma", "wmma"].contains(&i.family());
+            let same = i.k == *k && (!names_shape || [i.m, i.n] == [*m, *n]);
             (!same).then(|| (format!("the instruction is {m} x {n} x {k}"), format!("{i} is not")))
         }
         Says::Operands([a, b]) => {
@@ -200,8 +201,8 @@ fn of_instruction(says: &Says, instruction: &Instruction) -> Option<(String, Str
 }
 
 /// True if an instruction's operand can be the named one: f32 may be multiplied as tf32.
-fn takes(own: &Format, named: &Format) -> bool {
-    own == named || named.name == "f32" && own.name == "tf32"
+fn takes(format: &Format, named: &Format) -> bool {
+    format == named || named.name == "f32" && format.name == "tf32"
 }
 
 fn of_model(says: &Says, model: &Model) -> Option<(String, String)> {
@@ -209,9 +210,9 @@ fn of_model(says: &Says, model: &Model) -> Option<(String, String)> {
     if model.architectures.is_empty() {
         return None;
     }
-    let own = |name: &String| targets::find(name).into_iter().flat_map(numbers).collect::<Vec<_>>();
+    let numbers_of = |name: &String| targets::find(name).into_iter().flat_map(numbers).collect::<Vec<_>>();
     let fits = |number: usize| if *later { number >= *sm } else { number == *sm };
-    let covered = model.architectures.iter().flat_map(own).any(fits);
+    let covered = model.architectures.iter().flat_map(numbers_of).any(fits);
     let said = if *later { format!("the kernel needs sm_{sm} or later") } else { format!("the kernel is for sm_{sm}") };
     (!covered).then(|| (said, format!("the model {} is of {}", model.name, model.architectures.join(" and "))))
 }

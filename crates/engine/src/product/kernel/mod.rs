@@ -197,16 +197,16 @@ impl KernelNames {
     /// Targets that can be meant; all of NVIDIA's if the names say nothing.
     pub fn targets(&self) -> Vec<&'static Target> {
         let named = |sm: usize, later: bool, target: &&Target| {
-            numbers(target).any(|own| if later { own >= sm } else { own == sm })
+            numbers(target).any(|number| if later { number >= sm } else { number == sm })
         };
-        let mut found: Vec<&'static Target> =
+        let mut targets: Vec<&'static Target> =
             targets::all().iter().filter(|target| !target.capabilities.is_empty()).collect();
         for (_, _, says) in self.facts() {
             if let Says::Target { sm, later } = says {
-                found.retain(|target| named(*sm, *later, target));
+                targets.retain(|target| named(*sm, *later, target));
             }
         }
-        found
+        targets
     }
 
     /// True if a kernel of this role is among them.

@@ -139,7 +139,7 @@ fn follow<'t>(
         return ends(text).then_some(text);
     };
     let hole = match piece {
-        Piece::Text(own) => return follow(others, text.strip_prefix(own.as_str())?, spellings, ends, captures),
+        Piece::Text(literal) => return follow(others, text.strip_prefix(literal.as_str())?, spellings, ends, captures),
         Piece::Hole(hole) => *hole,
     };
     for (length, taken) in takes(hole, text, spellings) {
@@ -169,18 +169,18 @@ fn takes(hole: Hole, text: &str, spellings: Spellings) -> Vec<(usize, Taken)> {
         }
         Hole::Layout => {
             let length = text.len() - text.trim_start_matches(['n', 't', 'N', 'T']).len();
-            let whole = (1..=MOST_LAYOUTS).contains(&length);
-            whole.then(|| (length, Taken::Layout(text[..length].to_lowercase()))).into_iter().collect()
+            let is_layout = (1..=MOST_LAYOUTS).contains(&length);
+            is_layout.then(|| (length, Taken::Layout(text[..length].to_lowercase()))).into_iter().collect()
         }
         Hole::Format(_) | Hole::AnyFormat => {
-            let mut found: Vec<(usize, Taken)> = spellings
+            let mut formats: Vec<(usize, Taken)> = spellings
                 .formats
                 .iter()
                 .filter(|(name, _)| text.starts_with(name.as_str()))
                 .map(|(name, format)| (name.len(), Taken::Format(format)))
                 .collect();
-            found.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
-            found
+            formats.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+            formats
         }
     }
 }

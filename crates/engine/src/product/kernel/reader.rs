@@ -13,24 +13,25 @@ impl KernelTable {
     }
 
     fn kernel(&self, name: &str) -> KernelName {
-        let found = self.spellings.iter().find_map(|spelling| self.beginning(spelling, name).map(|at| (spelling, at)));
-        let Some((spelling, at)) = found else {
+        let beginning =
+            self.spellings.iter().find_map(|spelling| self.beginning(spelling, name).map(|at| (spelling, at)));
+        let Some((spelling, at)) = beginning else {
             return KernelName { name: name.into(), spelling: None, words: Vec::new(), unread: Vec::new() };
         };
-        let begun = &name[at..];
-        let end = begun.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':').unwrap_or(begun.len());
-        let (body, behind) = begun.split_at(mangled_length(&name[..at]).filter(|length| *length <= end).unwrap_or(end));
+        let rest = &name[at..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':').unwrap_or(rest.len());
+        let (body, behind) = rest.split_at(mangled_length(&name[..at]).filter(|length| *length <= end).unwrap_or(end));
         let spellings = Spellings { formats: &spelling.formats, shapes: &self.shapes };
         let mut read = vec![None; spelling.words.len()];
         let unread = read_body(spelling, body, spellings, &mut read);
-        let mut found: Vec<(usize, KernelWord)> = spelling
+        let mut placed: Vec<(usize, KernelWord)> = spelling
             .words
             .iter()
             .zip(&read)
             .filter_map(|(row, found)| found.as_ref().map(|(at, word, captures)| (*at, meant(row, word, captures))))
             .collect();
-        found.sort_by_key(|(at, _)| *at);
-        let mut words: Vec<KernelWord> = found.into_iter().map(|(_, word)| word).collect();
+        placed.sort_by_key(|(at, _)| *at);
+        let mut words: Vec<KernelWord> = placed.into_iter().map(|(_, word)| word).collect();
         words.extend(read_arguments(spelling, behind, spellings));
         words.extend(spelling.words.iter().filter_map(|row| match &row.place {
             Place::Absent { with, without, text }
@@ -93,12 +94,12 @@ fn read_body(spelling: &Spelling, body: &str, spellings: Spellings, read: &mut [
             if ordered && *row < next || read[*row].is_some() {
                 return None;
             }
-            pattern.read(rest, spellings, ends_word).map(|found| (*row, ordered, found))
+            pattern.read(rest, spellings, ends_word).map(|matched| (*row, ordered, matched))
         };
-        let mut found: Vec<_> = (0..spelling.words.len()).filter_map(|row| fits(&row)).collect();
+        let mut fitting: Vec<_> = (0..spelling.words.len()).filter_map(|row| fits(&row)).collect();
         // Words in the order of the table come first.
-        found.sort_by_key(|(_, ordered, _)| !ordered);
-        let length = match found.into_iter().next() {
+        fitting.sort_by_key(|(_, ordered, _)| !ordered);
+        let length = match fitting.into_iter().next() {
             Some((row, ordered, (length, captures))) => {
                 read[row] = Some((at, rest[..length].to_string(), captures));
                 if ordered {
@@ -158,7 +159,7 @@ fn plain(argument: &str) -> String {
     match argument {
         "(bool)1" => "true".into(),
         "(bool)0" => "false".into(),
-        _ => argument.split_once(')').filter(|_| argument.starts_with('(')).map_or(argument, |(_, own)| own).into(),
+        _ => argument.split_once(')').filter(|_| argument.starts_with('(')).map_or(argument, |(_, value)| value).into(),
     }
 }
 
@@ -203,7 +204,7 @@ fn captured(captures: &Captures) -> Vec<Says> {
         Taken::Shape(shape) => Some(Says::Shape(*shape)),
         _ => None,
     }));
-    let operands = format("ab").map(|own| [own; 2]).or_else(|| Some([format("a")?, format("b")?]));
+    let operands = format("ab").map(|both| [both; 2]).or_else(|| Some([format("a")?, format("b")?]));
     says.extend(operands.map(Says::Operands));
     says.extend(format("acc").map(Says::Accumulator));
     says.extend(format("d").map(Says::Output));

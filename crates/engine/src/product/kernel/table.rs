@@ -210,7 +210,7 @@ impl SpellingRow {
 
     fn place(&self, row: &WordRow) -> std::result::Result<Place, String> {
         let other = |key: &str, word: &str| {
-            let at = self.word.iter().position(|own| own.get_ref().word.as_deref() == Some(word));
+            let at = self.word.iter().position(|listed| listed.get_ref().word.as_deref() == Some(word));
             at.ok_or_else(|| format!("{key} = \"{word}\" is not a word of this spelling"))
         };
         match (&row.word, row.argument, &row.with[..], &row.without) {
@@ -266,10 +266,13 @@ fn braces(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn known_source(source: &str) -> std::result::Result<(), String> {
-    if SOURCES.iter().any(|own| source.starts_with(own)) {
+    if SOURCES.iter().any(|beginning| source.starts_with(beginning)) {
         return Ok(());
     }
-    Err(format!("source = \"{source}\": it begins with one of {}", SOURCES.map(|own| format!("\"{own}\"")).join(", ")))
+    Err(format!(
+        "source = \"{source}\": it begins with one of {}",
+        SOURCES.map(|beginning| format!("\"{beginning}\"")).join(", ")
+    ))
 }
 
 fn format_of(name: &str) -> std::result::Result<&'static Format, String> {

@@ -121,14 +121,14 @@ impl DoubleReferences {
         let mut all = DoubleReferences::default();
         for at in 0..operands.batch {
             let (a, b) = operands.product(at);
-            let own = DoubleReferences::of(&a, &b)?;
-            all.fused.extend(own.fused);
-            all.separate.extend(own.separate);
-            all.rounded.extend(own.rounded);
-            all.exact.extend(own.exact);
-            all.magnitude.extend(own.magnitude);
-            all.shift.extend(own.shift);
-            all.spread = [0, 1].map(|which| all.spread[which].max(own.spread[which]));
+            let references = DoubleReferences::of(&a, &b)?;
+            all.fused.extend(references.fused);
+            all.separate.extend(references.separate);
+            all.rounded.extend(references.rounded);
+            all.exact.extend(references.exact);
+            all.magnitude.extend(references.magnitude);
+            all.shift.extend(references.shift);
+            all.spread = [0, 1].map(|which| all.spread[which].max(references.spread[which]));
         }
         if operands.is_scaled() {
             all.scale(operands)?;
@@ -163,7 +163,7 @@ impl DoubleReferences {
                 self.put(at, ExactElement { rounded, exact: [rounded, 0.0], magnitude, shift: 0 });
                 continue;
             };
-            let [high, low, magnitude] = [high, low, magnitude].map(|own| own.scaled(-self.shift[at]));
+            let [high, low, magnitude] = [high, low, magnitude].map(|number| number.scaled(-self.shift[at]));
             let times = |x: &Finite, y: &Finite| x.odd().times(&y.odd());
             let less = |x: Finite| Finite { negative: !x.negative, ..x };
             let positive = |x: Finite| Finite { negative: false, ..x };
@@ -176,11 +176,11 @@ impl DoubleReferences {
     }
 
     /// Sets the exact sum of an element.
-    fn put(&mut self, at: usize, own: ExactElement) {
-        self.rounded[at] = own.rounded;
-        self.exact[at] = own.exact;
-        self.magnitude[at] = own.magnitude;
-        self.shift[at] = own.shift;
+    fn put(&mut self, at: usize, element: ExactElement) {
+        self.rounded[at] = element.rounded;
+        self.exact[at] = element.exact;
+        self.magnitude[at] = element.magnitude;
+        self.shift[at] = element.shift;
     }
 }
 
@@ -215,10 +215,11 @@ fn rounded(double: &Format, number: &Real) -> f64 {
 
 /// True if no product of elements overflows, and all rounding errors of products are numbers of f64.
 fn moderate(a: &NumberMatrix, b: &NumberMatrix) -> bool {
-    let range = |own: &NumberMatrix| {
-        let finite = own.values.iter().all(|value| value.is_finite());
-        let exponents = own.values.iter().filter(|value| **value != 0.0).map(|value| exponent(*value));
-        let (least, most) = exponents.fold((i32::MAX, i32::MIN), |(least, most), own| (least.min(own), most.max(own)));
+    let range = |matrix: &NumberMatrix| {
+        let finite = matrix.values.iter().all(|value| value.is_finite());
+        let exponents = matrix.values.iter().filter(|value| **value != 0.0).map(|value| exponent(*value));
+        let (least, most) =
+            exponents.fold((i32::MAX, i32::MIN), |(least, most), exponent| (least.min(exponent), most.max(exponent)));
         finite.then_some(if least > most { (0, 0) } else { (least, most) })
     };
     match (range(a), range(b)) {
@@ -234,21 +235,21 @@ fn exponent(x: f64) -> i32 {
 
 /// The largest exponents of two that lie between the elements of a row of A, and of a column of B.
 fn spreads(a: &NumberMatrix, b: &NumberMatrix) -> [u32; 2] {
-    let between = |own: &mut (i32, i32), x: f64| {
+    let between = |ends: &mut (i32, i32), x: f64| {
         if x != 0.0 && x.is_finite() {
-            *own = (own.0.min(exponent(x)), own.1.max(exponent(x)));
+            *ends = (ends.0.min(exponent(x)), ends.1.max(exponent(x)));
         }
     };
     let start = (i32::MAX, i32::MIN);
     let rows = a.values.chunks(a.columns.max(1)).map(|row| {
-        row.iter().fold(start, |mut own, x| {
-            between(&mut own, *x);
-            own
+        row.iter().fold(start, |mut ends, x| {
+            between(&mut ends, *x);
+            ends
         })
     });
     let mut columns = vec![start; b.columns];
     for row in b.values.chunks(b.columns.max(1)) {
-        columns.iter_mut().zip(row).for_each(|(own, x)| between(own, *x));
+        columns.iter_mut().zip(row).for_each(|(ends, x)| between(ends, *x));
     }
     let largest = |all: &mut dyn Iterator<Item = (i32, i32)>| {
         all.filter(|(least, most)| least <= most).map(|(least, most)| most.abs_diff(least)).max().unwrap_or(0)
@@ -260,11 +261,11 @@ vectorised! {
     /// Adds to sums the products of a row of A and the columns of a panel of B, ascending k.
     fn sum(x: &[f64], panel: &[[f64; 8]], sums: &mut LaneSums) {
         // A copy: registers hold it.
-        let mut own = *sums;
+        let mut copy = *sums;
         for (x, line) in x.iter().zip(panel) {
-            own.add(*x, line);
+            copy.add(*x, line);
         }
-        *sums = own;
+        *sums = copy;
     }
 }
 
@@ -317,8 +318,8 @@ fn by_accumulator(
     let exact = sum(|x| x);
     let rounded = rounded(double, &exact);
     match (magnitude, exact, Real::from(rounded)) {
-        (Some(magnitude), Real::Finite(exact), Real::Finite(own)) => {
-            ExactElement { rounded, exact: [rounded, exact.minus(&own).to_f64()], magnitude, shift: 0 }
+        (Some(magnitude), Real::Finite(exact), Real::Finite(rounded_real)) => {
+            ExactElement { rounded, exact: [rounded, exact.minus(&rounded_real).to_f64()], magnitude, shift: 0 }
         }
         (None, Real::Finite(exact), _) => match sum(f64::abs) {
             Real::Finite(magnitude) => ExactElement::of(double, &exact, &magnitude),

@@ -25,9 +25,9 @@ fn precision(schedule: &Schedule, factors: &Factors) -> u32 {
         None => format.bits + 1,
     };
     let of = |matrix: &Option<Matrix>| matrix.as_ref().map_or(0, |matrix| span(matrix.format));
-    let scaled = if schedule.alpha == 1.0 && schedule.beta.abs() <= 1.0 { 64 } else { 2300 };
+    let factor_bits = if schedule.alpha == 1.0 && schedule.beta.abs() <= 1.0 { 64 } else { 2300 };
     let Factors { a, b, c, bias, scale_a, scale_b } = factors;
-    span(a.format) + span(b.format) + of(c) + of(bias) + of(scale_a) + of(scale_b) + scaled + 64
+    span(a.format) + span(b.format) + of(c) + of(bias) + of(scale_a) + of(scale_b) + factor_bits + 64
 }
 
 /// The yardsticks of elements of D.
@@ -43,29 +43,36 @@ impl<'a> Yardsticks<'a> {
         Yardsticks { schedule, factors, precision: precision(schedule, factors) }
     }
 
-    /// An element of D, whose value is `own`, by a yardstick.
-    pub fn measure(&self, yardstick: Yardstick, row: usize, column: usize, own: f64, format: &Format) -> ElementError {
+    /// An element of D, whose value is `computed`, by a yardstick.
+    pub fn measure(
+        &self,
+        yardstick: Yardstick,
+        row: usize,
+        column: usize,
+        computed: f64,
+        format: &Format,
+    ) -> ElementError {
         match yardstick {
-            Yardstick::Single => self.rounded(self.plain(row, column, |x| f64::from(x as f32)), own, format),
-            Yardstick::Double => self.rounded(self.plain(row, column, |x| x), own, format),
+            Yardstick::Single => self.rounded(self.plain(row, column, |x| f64::from(x as f32)), computed, format),
+            Yardstick::Double => self.rounded(self.plain(row, column, |x| x), computed, format),
             Yardstick::Exact => {
                 let sum = self.exact(row, column);
                 let code = self.code(format, &real(&sum));
                 ElementError {
                     value: sum.to_f64(),
-                    error: (Float::with_val(self.precision, own) - &sum).to_f64(),
+                    error: (Float::with_val(self.precision, computed) - &sum).to_f64(),
                     code,
                 }
             }
         }
     }
 
-    fn rounded(&self, value: f64, own: f64, format: &Format) -> ElementError {
+    fn rounded(&self, value: f64, computed: f64, format: &Format) -> ElementError {
         let code = match value.is_nan() {
             true => self.code(format, &Real::Nan),
             false => format.encode_f64(value, self.schedule.output.rounding, self.schedule.output.overflow),
         };
-        ElementError { value, error: own - value, code }
+        ElementError { value, error: computed - value, code }
     }
 
     fn code(&self, format: &Format, value: &Real) -> Option<u64> {
@@ -84,7 +91,8 @@ impl<'a> Yardsticks<'a> {
             (None, Some(scale)) => ([k / scale.block; 2], [row, column]),
             (None, None) => ([0; 2], [0; 2]),
         };
-        let one = |matrix: &Option<Matrix>, row, column| matrix.as_ref().map_or(1.0, |own| own.value(row, column));
+        let one =
+            |matrix: &Option<Matrix>, row, column| matrix.as_ref().map_or(1.0, |matrix| matrix.value(row, column));
         (a.value(row, k), b.value(k, column), [one(scale_a, shape[0], ks[0]), one(scale_b, ks[1], shape[1])])
     }
 

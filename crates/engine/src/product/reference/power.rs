@@ -57,12 +57,12 @@ mod tests {
 
     #[test]
     fn norms_of_numbers_beyond_the_range_of_f64_have_a_quotient() {
-        let (mut own, mut other) = (Norm::default(), Norm::default());
+        let (mut norm, mut other) = (Norm::default(), Norm::default());
         for shift in [2000, 2000, 5000] {
-            own.add(3.0, shift);
+            norm.add(3.0, shift);
             other.add(4.0, shift - 1);
         }
-        assert!((own.over(&other) - 0.375).abs() < 1e-15);
-        assert_eq!([Norm::default().over(&other), own.over(&Norm::default())], [0.0, f64::INFINITY]);
+        assert!((norm.over(&other) - 0.375).abs() < 1e-15);
+        assert_eq!([Norm::default().over(&other), norm.over(&Norm::default())], [0.0, f64::INFINITY]);
     }
 }

@@ -39,7 +39,7 @@ impl ProductReferences {
     /// [`Error::Interrupted`](crate::Error::Interrupted).
     pub fn of(a: &NumberMatrix, b: &NumberMatrix) -> Result<ProductReferences> {
         let columns = b.columns;
-        let [x, y] = [a, b].map(|own| own.values.iter().map(|value| *value as f32).collect::<Vec<f32>>());
+        let [x, y] = [a, b].map(|matrix| matrix.values.iter().map(|value| *value as f32).collect::<Vec<f32>>());
         let tiles: Vec<(usize, usize)> = (0..columns)
             .step_by(LANES)
             .flat_map(|column| (0..a.rows).step_by(BAND).map(move |row| (row, column)))

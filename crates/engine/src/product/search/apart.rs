@@ -81,8 +81,9 @@ fn groups(candidates: &[MatchCandidate], factors: &Factors, d: &'static Format) 
 /// `cancelling` pairs each term with its negative: the sum is what was lost on the way, which even a narrow D shows.
 fn drawn(factors: &Factors, d: &Format, cancelling: bool, seed: u64) -> Factors {
     let Factors { a, b, .. } = factors;
-    let draw =
-        |own: &Matrix, which: u64| draw(own.rows, own.columns, own.format, d, Values::Magnitudes, random(seed, which));
+    let draw = |matrix: &Matrix, which: u64| {
+        draw(matrix.rows, matrix.columns, matrix.format, d, Values::Magnitudes, random(seed, which))
+    };
     let mut drawn = Factors { a: draw(a, 0), b: draw(b, 1), ..factors.clone() };
     if cancelling {
         let k = factors.k();

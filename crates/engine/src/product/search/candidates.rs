@@ -93,7 +93,7 @@ pub(super) fn suspected(
     d: &Matrix,
     blocks: Option<ScaleBlocks>,
 ) -> Result<Vec<Group>> {
-    let instructions = arithmetics.iter().map(|own| &own.instruction);
+    let instructions = arithmetics.iter().map(|arithmetic| &arithmetic.instruction);
     let roundings = Roundings::of(suspects, factors, d, blocks.as_ref(), instructions)?;
     // Members of each group, with the plain schedule of the first.
     let mut kinds: Vec<(Schedule, Vec<Member>)> = Vec::new();
@@ -106,8 +106,8 @@ pub(super) fn suspected(
             plain.operands = operands;
             in_formats(factors, &plain)?.check(&plain)?;
             let member = Member { arithmetic: Arc::clone(arithmetic), operands };
-            let own = steps(&arithmetic.instruction);
-            match kinds.iter_mut().find(|(first, _)| steps(&first.instruction) == own) {
+            let properties = steps(&arithmetic.instruction);
+            match kinds.iter_mut().find(|(first, _)| steps(&first.instruction) == properties) {
                 Some((_, members)) => members.push(member),
                 None => kinds.push((plain.clone(), vec![member])),
             }
@@ -135,8 +135,8 @@ pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
         return Ok(None);
     }
     let extent = |what: &str, of: usize, count: usize| {
-        let found = BLOCKS.into_iter().chain([of]).find(|block| of.div_ceil(*block) == count);
-        found.ok_or_else(|| {
+        let block = BLOCKS.into_iter().chain([of]).find(|block| of.div_ceil(*block) == count);
+        block.ok_or_else(|| {
             Error::request(format!(
                 "there are {count} scales along the {of} {what}; blocks of {BLOCKS:?} give other numbers"
             ))
@@ -165,9 +165,9 @@ fn weight(member: &Member, schedule: &Schedule, turn: Option<usize>) -> [usize; 
 /// True if a format serves an instruction that takes another.
 ///
 /// Numbers of f32 are rounded. Those of f16 and bf16 are widened for fused multiply-adds of processors.
-fn serves(own: &Format, wanted: &Format, i: &Instruction) -> bool {
-    match (own.name, wanted.name) {
-        _ if own == wanted => true,
+fn serves(format: &Format, wanted: &Format, i: &Instruction) -> bool {
+    match (format.name, wanted.name) {
+        _ if format == wanted => true,
         ("f32", "tf32" | "bf16" | "f16") => true,
         ("bf16" | "f16", "f32") => i.k == 1 && i.is_of_processors(),
         _ => false,
@@ -183,11 +183,12 @@ pub fn in_formats(factors: &Factors, schedule: &Schedule) -> Result<Factors> {
 
 /// True if the scales of A and B suit an instruction: its own, or f32 blocks for one without.
 fn scales_fit(factors: &Factors, i: &Instruction) -> bool {
-    let formats = [&factors.scale_a, &factors.scale_b].map(|own| own.as_ref().map(|own| own.format.name));
+    let formats = [&factors.scale_a, &factors.scale_b].map(|scales| scales.as_ref().map(|scales| scales.format.name));
     match i.scale {
         Some(scale) => {
             let blocks = factors.k().div_ceil(scale.block);
-            formats == [Some(scale.format.name); 2] && factors.scale_a.as_ref().is_some_and(|own| own.columns == blocks)
+            formats == [Some(scale.format.name); 2]
+                && factors.scale_a.as_ref().is_some_and(|scales| scales.columns == blocks)
         }
         None => formats == [None; 2] || formats == [Some("f32"); 2],
     }
@@ -195,7 +196,7 @@ fn scales_fit(factors: &Factors, i: &Instruction) -> bool {
 
 /// True if a contradiction with the names of kernels rules a candidate out; no assumed one does.
 fn contradicted(mut all: impl Iterator<Item = Contradiction>) -> bool {
-    all.any(|own| !own.assumed)
+    all.any(|contradiction| !contradiction.assumed)
 }
 
 /// The arithmetics of the models for the formats, each once.
@@ -223,8 +224,8 @@ pub(super) fn arithmetics(
         }
         let used = |i: &Instruction| suspects.turn.is_none() || usual::multiplies_parts(name, i);
         let usable = |i: &&Instruction| usable(i) && used(i) && !contradicted(suspects.kernels.of_instruction(i));
-        let own = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
-        named.extend(own.map(|i| (name, Arc::clone(&model), i)));
+        let instructions = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
+        named.extend(instructions.map(|i| (name, Arc::clone(&model), i)));
     }
     // The most usual one of equal arithmetics stands for all.
     named.sort_by_cached_key(|(name, _, i)| usual::of_instruction(name, i));
@@ -240,10 +241,10 @@ pub(super) fn arithmetics(
         };
         let mut program = model.program(i)?;
         program.instruction = plain;
-        let own = SuspectedArithmetic { model: name.clone(), instruction: i.clone(), alike: Vec::new() };
+        let candidate = SuspectedArithmetic { model: name.clone(), instruction: i.clone(), alike: Vec::new() };
         match known.iter_mut().find(|(other, _)| *other == program) {
-            Some((_, arithmetic)) => arithmetic.alike.push(own),
-            None => known.push((program, own)),
+            Some((_, arithmetic)) => arithmetic.alike.push(candidate),
+            None => known.push((program, candidate)),
         }
     }
     if known.is_empty() {
@@ -268,9 +269,9 @@ impl Group {
             None => (promotions(plain, factors.k()), slabs(i.k)),
             Some(turn) => (vec![(None, None), (Some(turn), None)], vec![(i.k, Residue::Last)]),
         };
-        let scaled =
+        let each_use =
             |scales: ScaleBlocks| ScaleUse::ALL.map(|multiply| Some(ScaleBlocks { multiply, ..scales })).to_vec();
-        let uses = plain.scales.map_or_else(|| vec![None], scaled);
+        let uses = plain.scales.map_or_else(|| vec![None], each_use);
         let mut known = HashMap::new();
         for mut schedule in cuts(plain, suspects.turn, factors.k()) {
             let accumulators = match suspects.turn {
@@ -287,10 +288,14 @@ impl Group {
                     interrupt::check()?;
                     (schedule.slab, schedule.residue) = (*slab, *residue);
                     let walk = schedule.walk(factors.k());
-                    let all = accumulators.iter().flat_map(|own| entries.iter().map(move |entry| (*own, *entry)));
-                    for ((own, (c, bias)), scales) in all.flat_map(|own| uses.iter().map(move |scales| (own, *scales)))
+                    let all = accumulators
+                        .iter()
+                        .flat_map(|accumulators| entries.iter().map(move |entry| (*accumulators, *entry)));
+                    for ((accumulators, (c, bias)), scales) in
+                        all.flat_map(|pair| uses.iter().map(move |scales| (pair, *scales)))
                     {
-                        (schedule.accumulators, schedule.c, schedule.bias, schedule.scales) = (own, c, bias, scales);
+                        (schedule.accumulators, schedule.c, schedule.bias, schedule.scales) =
+                            (accumulators, c, bias, scales);
                         let first = bias == BiasEntry::First;
                         schedule.split.join = if first { PartJoin::Serial } else { plain.split.join };
                         let usable = sliced(&schedule)
@@ -305,16 +310,16 @@ impl Group {
                             if contradicted(suspects.kernels.of_match(i, &schedule, factors.k())) {
                                 continue;
                             }
-                            let kind = (c, bias, scales.map(|own| own.multiply));
+                            let kind = (c, bias, scales.map(|scales| scales.multiply));
                             let place = match known.entry((same(&schedule, &parts), schedule.split.join, kind)) {
-                                Entry::Vacant(own) => {
-                                    own.insert(self.schedules.len());
+                                Entry::Vacant(vacant) => {
+                                    vacant.insert(self.schedules.len());
                                     self.schedules.push((schedule, parts.clone()));
                                     continue;
                                 }
-                                Entry::Occupied(own) => *own.get(),
+                                Entry::Occupied(occupied) => *occupied.get(),
                             };
-                            let cost = |own: &Schedule| usual::of_schedule(own, self.turn);
+                            let cost = |schedule: &Schedule| usual::of_schedule(schedule, self.turn);
                             if cost(&schedule) < cost(&self.schedules[place].0) {
                                 self.schedules[place] = (schedule, parts.clone());
                             }
@@ -366,14 +371,16 @@ fn sliced(schedule: &Schedule) -> bool {
 fn scaled_at_once(schedule: &Schedule, k: usize) -> bool {
     let at_end = schedule.scales.is_some_and(|scales| scales.multiply.is_at_end());
     let once = schedule.promote.is_some_and(|promote| promote >= k);
-    once && (at_end || schedule.split.count == 1 && schedule.scales.is_some_and(|own| own.a[1].min(own.b[0]) >= k))
+    once && (at_end
+        || schedule.split.count == 1 && schedule.scales.is_some_and(|scales| scales.a[1].min(scales.b[0]) >= k))
 }
 
 /// The schedules with each way to cut `k` terms into parts.
 fn cuts(plain: &Schedule, turn: Option<usize>, k: usize) -> Vec<Schedule> {
     let i = &plain.instruction;
-    let own = [plain.split.granule, (GRANULE_BITS / i.a.bits) as usize, i.k];
-    let granules: Vec<usize> = turn.map_or_else(|| own.into_iter().chain(GRANULES).collect(), |turn| vec![turn]);
+    let plain_granules = [plain.split.granule, (GRANULE_BITS / i.a.bits) as usize, i.k];
+    let granules: Vec<usize> =
+        turn.map_or_else(|| plain_granules.into_iter().chain(GRANULES).collect(), |turn| vec![turn]);
     let most = if i.is_of_processors() { MOST_PARTS } else { MOST_PLAIN_PARTS };
     let mut seen = HashSet::new();
     let mut all = Vec::new();
@@ -466,7 +473,7 @@ fn accumulators(schedule: &Schedule, usual_granule: usize) -> Vec<Accumulators> 
     let i = &schedule.instruction;
     let mut all = vec![schedule.accumulators];
     let lanes = i.is_of_processors() || i.k == 1 && schedule.order == KOrder::Ascending;
-    if lanes && schedule.split.count == 1 && Register::of(i.d).is_some_and(|own| own.format() == i.d) {
+    if lanes && schedule.split.count == 1 && Register::of(i.d).is_some_and(|register| register.format() == i.d) {
         for count in ACCUMULATORS {
             // Two are joined in one way.
             let joins = &AccumulatorJoin::ALL[..if count == 2 { 1 } else { AccumulatorJoin::ALL.len() }];
@@ -478,7 +485,7 @@ fn accumulators(schedule: &Schedule, usual_granule: usize) -> Vec<Accumulators> 
     if usual
         && !i.is_of_processors()
         && schedule.order == KOrder::Ascending
-        && Register::of(i.d).is_some_and(|own| own.format() == i.d)
+        && Register::of(i.d).is_some_and(|register| register.format() == i.d)
     {
         let granules = || PIECES.into_iter().filter(|granule| granule.is_multiple_of(i.k));
         let each = |count| granules().map(move |granule| Accumulators { count, granule, join: AccumulatorJoin::Order });
@@ -490,7 +497,7 @@ fn accumulators(schedule: &Schedule, usual_granule: usize) -> Vec<Accumulators> 
 /// Entries of C and the bias that are tried.
 fn entries(plain: &Schedule, factors: &Factors) -> Vec<(CEntry, BiasEntry)> {
     let first = plain.instruction.c;
-    let starts = |own: &Option<Matrix>| own.as_ref().is_some_and(|own| own.format == first);
+    let starts = |matrix: &Option<Matrix>| matrix.as_ref().is_some_and(|matrix| matrix.format == first);
     let mut all = vec![(CEntry::End, BiasEntry::End)];
     if starts(&factors.c) {
         all.push((CEntry::Start, BiasEntry::End));

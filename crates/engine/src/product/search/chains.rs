@@ -58,7 +58,7 @@ impl Chains {
                 let sums = dealt
                     .iter()
                     .enumerate()
-                    .map(|(at, own)| self.node(if at == 0 { first } else { InitialSum::Zero }, own));
+                    .map(|(at, chain)| self.node(if at == 0 { first } else { InitialSum::Zero }, chain));
                 SummedRun { k: run.k(), sums: sums.collect() }
             };
             runs.iter().map(run).collect()
@@ -68,7 +68,7 @@ impl Chains {
 
     fn node(&mut self, root: InitialSum, run: &Run) -> Node {
         self.first.resize(self.len(), ([0; 2], 0));
-        let mut node = ROOTS.iter().position(|own| *own == root).expect("a root") as Node;
+        let mut node = ROOTS.iter().position(|known| *known == root).expect("a root") as Node;
         for (level, step) in run.steps.iter().filter(|step| !step.is_empty()).enumerate() {
             node = self.after(node, [step.start as u32, step.len() as u32], level);
         }
@@ -112,9 +112,9 @@ impl Chains {
         let (count, width) = (elements.count(), one.d.bytes());
         let each = count * width;
         let mut bytes = vec![0; self.len() * each];
-        for (root, own) in ROOTS.iter().zip(bytes.chunks_exact_mut(each)) {
+        for (root, room) in ROOTS.iter().zip(bytes.chunks_exact_mut(each)) {
             if let Some(codes) = elements.initial(*root).filter(|codes| codes.width() == width) {
-                own.copy_from_slice(codes.as_bytes());
+                room.copy_from_slice(codes.as_bytes());
             }
         }
         let together = (TOGETHER / count).max(1);
@@ -128,8 +128,8 @@ impl Chains {
                 operands.add(elements, from as usize, length as usize);
             }
             let codes = evaluator.execute_here(&operands.tiles(Codes::from_bytes(one.c, c).expect("whole codes")));
-            for (node, own) in nodes.iter().zip(codes.as_bytes().chunks_exact(each)) {
-                bytes[*node as usize * each..][..each].copy_from_slice(own);
+            for (node, sums) in nodes.iter().zip(codes.as_bytes().chunks_exact(each)) {
+                bytes[*node as usize * each..][..each].copy_from_slice(sums);
             }
         }
         Ok(Sums { codes: Codes::from_bytes(one.d, bytes).expect("whole codes"), count })
@@ -177,9 +177,9 @@ impl<'a> Gathered<'a> {
             let Some(scale) = self.one.scale else { continue };
             let (first, end) = (from / scale.block, (from + length).div_ceil(scale.block));
             let given = [&elements.factors.scale_a, &elements.scale_columns];
-            for (room, own) in self.scales.iter_mut().zip(given) {
-                if let Some(own) = own {
-                    line(room, own, element, (first, end - first), k / scale.block);
+            for (room, scales) in self.scales.iter_mut().zip(given) {
+                if let Some(scales) = scales {
+                    line(room, scales, element, (first, end - first), k / scale.block);
                 }
             }
         }
@@ -187,8 +187,9 @@ impl<'a> Gathered<'a> {
 
     fn tiles(self, c: Codes) -> Tiles {
         let Gathered { one, tiles, a, b, scales } = self;
-        let [scale_a, scale_b] = scales.map(|own| one.scale.and_then(|scale| Codes::from_bytes(scale.format, own)));
-        let [a, b] = [(one.a, a), (one.b, b)].map(|(format, own)| Codes::from_bytes(format, own).expect("whole codes"));
+        let [scale_a, scale_b] = scales.map(|bytes| one.scale.and_then(|scale| Codes::from_bytes(scale.format, bytes)));
+        let [a, b] =
+            [(one.a, a), (one.b, b)].map(|(format, bytes)| Codes::from_bytes(format, bytes).expect("whole codes"));
         Tiles { count: tiles, a, b, c, positions: None, scale_a, scale_b }
     }
 }

@@ -26,24 +26,26 @@ pub fn decisions<'c>(candidates: impl IntoIterator<Item = &'c MatchCandidate>, k
     let mut all: Vec<Decision> = Vec::new();
     let mut unusual: Vec<Aspect> = Vec::new();
     for MatchCandidate { arithmetic, schedule } in candidates {
-        for own in schedule.aspects(k) {
-            if !own.usual {
-                unusual.push(own.aspect);
+        for aspect_words in schedule.aspects(k) {
+            if !aspect_words.usual {
+                unusual.push(aspect_words.aspect);
                 unusual.dedup();
             }
-            let words = match own.aspect {
-                Aspect::Instruction => format!("{} of {}", own.words, arithmetic.model),
-                _ => own.words,
+            let words = match aspect_words.aspect {
+                Aspect::Instruction => format!("{} of {}", aspect_words.words, arithmetic.model),
+                _ => aspect_words.words,
             };
-            match all.iter_mut().find(|decision| decision.aspect == own.aspect) {
+            match all.iter_mut().find(|decision| decision.aspect == aspect_words.aspect) {
                 Some(decision) if decision.values.contains(&words) => (),
                 Some(decision) => decision.values.push(words),
-                None => all.push(Decision { aspect: own.aspect, values: vec![words] }),
+                None => all.push(Decision { aspect: aspect_words.aspect, values: vec![words] }),
             }
         }
     }
     // One part is a decision, too; no bias and no scales are none.
     let told = [Aspect::Split, Aspect::Promotion, Aspect::Order];
-    all.retain(|own| told.contains(&own.aspect) || !own.is_decided() || unusual.contains(&own.aspect));
+    all.retain(|decision| {
+        told.contains(&decision.aspect) || !decision.is_decided() || unusual.contains(&decision.aspect)
+    });
     all
 }

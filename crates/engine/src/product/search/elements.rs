@@ -118,11 +118,11 @@ fn scattered(rows: usize, columns: usize) -> Vec<(usize, usize)> {
 
 /// Distance of each sum from a boundary of D's format, in rounding errors of f32 sums.
 fn margins(suspects: &Suspects, factors: &Factors, d: &Format) -> Result<Vec<f64>> {
-    let margin = |own: &NearSum| {
+    let margin = |sum: &NearSum| {
         let near =
-            |rounding| d.encode_f64(own.value, rounding, Overflow::Standard).map_or(f64::NAN, |code| d.to_f64(code));
+            |rounding| d.encode_f64(sum.value, rounding, Overflow::Standard).map_or(f64::NAN, |code| d.to_f64(code));
         let boundary = f64::midpoint(near(Rounding::Rd), near(Rounding::Ru));
-        let margin = (own.value - boundary).abs() / own.error;
+        let margin = (sum.value - boundary).abs() / sum.error;
         if margin.is_nan() { f64::INFINITY } else { margin }
     };
     Ok(near_sums(suspects, factors)?.iter().map(margin).collect())
@@ -157,9 +157,11 @@ pub(super) fn near_sums(suspects: &Suspects, factors: &Factors) -> Result<Vec<Ne
     let Factors { a, b, c, bias, scale_a, scale_b } = factors;
     let k = factors.k();
     // Scales of blocks of k, as many as there are.
-    let of_a = |row, at| scale_a.as_ref().map_or(1.0, |own| own.value(row, at * own.columns / k)) * a.value(row, at);
-    let of_b =
-        |at, column| scale_b.as_ref().map_or(1.0, |own| own.value(at * own.rows / k, column)) * b.value(at, column);
+    let of_a =
+        |row, at| scale_a.as_ref().map_or(1.0, |scales| scales.value(row, at * scales.columns / k)) * a.value(row, at);
+    let of_b = |at, column| {
+        scale_b.as_ref().map_or(1.0, |scales| scales.value(at * scales.rows / k, column)) * b.value(at, column)
+    };
     let of_rows: Vec<Vec<f64>> = (0..a.rows).map(|row| (0..k).map(|at| of_a(row, at)).collect()).collect();
     let of_columns: Vec<Vec<f64>> = (0..b.columns).map(|column| (0..k).map(|at| of_b(at, column)).collect()).collect();
     let steps = (k as f64 / STEP).max(1.0).sqrt();

@@ -40,10 +40,10 @@ pub(super) struct Suspect {
 
 /// Every candidate of some groups.
 pub(super) fn everyone(groups: &[Group]) -> Vec<Suspect> {
-    let of = |(group, own): (usize, &Group)| {
-        let (members, schedules) = (own.members.len(), own.schedules.len());
+    let of = |(at, group): (usize, &Group)| {
+        let (members, schedules) = (group.members.len(), group.schedules.len());
         (0..members).flat_map(move |member| {
-            (0..schedules).map(move |schedule| Suspect { group, member, schedule, score: MatchScore::default() })
+            (0..schedules).map(move |schedule| Suspect { group: at, member, schedule, score: MatchScore::default() })
         })
     };
     groups.iter().enumerate().flat_map(of).collect()
@@ -79,29 +79,29 @@ impl Judge<'_> {
         }
         let shared: BTreeMap<usize, Shared> =
             work::map(groups, |(group, schedules)| Ok((group, self.shared(group, schedules)?)))?.into_iter().collect();
-        let one = |((group, member), mut own): ((usize, usize), Vec<Suspect>), (): &mut ()| {
-            self.judge_member(&self.groups[group].members[member], &shared[&group], places, &mut own)?;
-            Ok(own)
+        let one = |((group, member), mut suspects): ((usize, usize), Vec<Suspect>), (): &mut ()| {
+            self.judge_member(&self.groups[group].members[member], &shared[&group], places, &mut suspects)?;
+            Ok(suspects)
         };
-        work::each(members, usize::MAX, one, |own| judged.extend(own))
+        work::each(members, usize::MAX, one, |suspects| judged.extend(suspects))
     }
 
     /// The sums of the runs of some schedules of a group; those of the group, if it is all of them.
     fn shared(&self, group: usize, schedules: BTreeSet<usize>) -> Result<Shared<'_>> {
         let Group { schedules: all, chains, .. } = &self.groups[group];
         if schedules.len() == all.len() {
-            let own = all.iter().map(|(schedule, parts)| (schedule.narrowed(), Cow::Borrowed(parts)));
-            return Ok(Shared { chains: Cow::Borrowed(chains), schedules: own.enumerate().collect() });
+            let narrowed = all.iter().map(|(schedule, parts)| (schedule.narrowed(), Cow::Borrowed(parts)));
+            return Ok(Shared { chains: Cow::Borrowed(chains), schedules: narrowed.enumerate().collect() });
         }
         let mut chains = Chains::default();
-        let mut own = BTreeMap::new();
+        let mut narrowed = BTreeMap::new();
         for at in schedules {
             interrupt::check()?;
             let schedule = &all[at].0;
             let parts = chains.add(schedule, &schedule.walk(self.factors.k()), self.factors);
-            own.insert(at, (schedule.narrowed(), Cow::Owned(parts)));
+            narrowed.insert(at, (schedule.narrowed(), Cow::Owned(parts)));
         }
-        Ok(Shared { chains: Cow::Owned(chains), schedules: own })
+        Ok(Shared { chains: Cow::Owned(chains), schedules: narrowed })
     }
 
     fn judge_member(
@@ -125,8 +125,8 @@ impl Judge<'_> {
                 interrupt::check()?;
                 let (schedule, parts) = &shared.schedules[&suspect.schedule];
                 let codes = diagonal(schedule, &elements.factors, parts, &|node| sums.of(*node))?;
-                for (own, (row, column)) in codes.iter().zip(places) {
-                    suspect.score.add(own, self.d.get(*row, *column), self.d);
+                for (code, (row, column)) in codes.iter().zip(places) {
+                    suspect.score.add(code, self.d.get(*row, *column), self.d);
                 }
             }
         }
@@ -139,10 +139,10 @@ impl MatchScore {
         self.differing == 0
     }
 
-    fn add(&mut self, own: u64, wanted: u64, d: &Matrix) {
-        if own != wanted {
+    fn add(&mut self, code: u64, wanted: u64, d: &Matrix) {
+        if code != wanted {
             self.differing += 1;
-            self.bits += exact::distance(d.format, own, wanted).map_or(64, |distance| 64 - distance.leading_zeros());
+            self.bits += exact::distance(d.format, code, wanted).map_or(64, |distance| 64 - distance.leading_zeros());
         }
     }
 }

@@ -129,7 +129,7 @@ pub fn find(
     let groups = suspected(&arithmetics, suspects, factors, d, blocks)?;
     let mut left = everyone(&groups);
     let used: HashSet<*const SuspectedArithmetic> =
-        groups.iter().flat_map(|group| &group.members).map(|own| Arc::as_ptr(&own.arithmetic)).collect();
+        groups.iter().flat_map(|group| &group.members).map(|member| Arc::as_ptr(&member.arithmetic)).collect();
     (matches.tried, matches.arithmetics) = (left.len(), used.len());
     let ranking = rank(suspects, factors, d, blocks.as_ref())?;
     matches.sensitive = Some((ranking.places.len(), ranking.sensitive));
@@ -159,17 +159,19 @@ pub fn find(
         let mut judged = Vec::new();
         let outcome = judge.judge(left, places, &mut judged);
         // Among equally near ones the simplest comes first.
-        judged.sort_by_cached_key(|own| (own.score, groups[own.group].weight(own.member, own.schedule)));
+        judged.sort_by_cached_key(|suspect| {
+            (suspect.score, groups[suspect.group].weight(suspect.member, suspect.schedule))
+        });
         if outcome.is_ok() || matches.judged.is_empty() {
-            let near = |own: &Suspect| Judged {
-                candidate: candidate(&groups, own),
+            let near = |suspect: &Suspect| Judged {
+                candidate: candidate(&groups, suspect),
                 elements: from,
-                differing: own.score.differing,
+                differing: suspect.score.differing,
             };
             matches.judged = judged.iter().take(NEAR[1]).map(near).collect();
         }
         outcome?;
-        agreeing = judged.iter().filter(|own| own.score.agrees()).count();
+        agreeing = judged.iter().filter(|suspect| suspect.score.agrees()).count();
         step(&format!("{agreeing} of {} schedules agree on {from} elements", matches.tried));
         if agreeing == 0 && suspects.turn.is_some() {
             return Ok(());
@@ -181,9 +183,9 @@ pub fn find(
         }
     }
     let in_full = in_full.min(agreeing.max(1));
-    for own in left.iter().take(in_full) {
+    for suspect in left.iter().take(in_full) {
         interrupt::check()?;
-        let candidate = candidate(&groups, own);
+        let candidate = candidate(&groups, suspect);
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
         let differences = Differences::between(&product_of(&candidate, factors)?, d)?;
         if differences.differing == 0 {
@@ -193,7 +195,7 @@ pub fn find(
         }
     }
     let unchecked = left[..agreeing].iter().skip(in_full);
-    matches.unchecked = unchecked.map(|own| candidate(&groups, own)).collect();
+    matches.unchecked = unchecked.map(|suspect| candidate(&groups, suspect)).collect();
     if !matches.found.is_empty() {
         matches.decisions = decisions(matches.found.iter().chain(&matches.unchecked), factors.k());
     }
@@ -204,8 +206,8 @@ pub fn find(
     Ok(())
 }
 
-fn candidate(groups: &[Group], own: &Suspect) -> MatchCandidate {
-    groups[own.group].candidate(own.member, own.schedule)
+fn candidate(groups: &[Group], suspect: &Suspect) -> MatchCandidate {
+    groups[suspect.group].candidate(suspect.member, suspect.schedule)
 }
 
 /// Two schedules that together give one product, as where a library has another kernel for the edges.
@@ -242,7 +244,7 @@ pub fn mixed(
     step: &dyn Fn(&str),
 ) -> Result<Option<Mixed>> {
     let Some((first, others)) =
-        matches.nearest.as_ref().filter(|_| scale_blocks(factors).is_ok_and(|own| own.is_none()))
+        matches.nearest.as_ref().filter(|_| scale_blocks(factors).is_ok_and(|blocks| blocks.is_none()))
     else {
         return Ok(None);
     };
@@ -261,8 +263,8 @@ pub fn mixed(
     let mut part = Matches::default();
     find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), &mut part, step)?;
     for second in part.found.iter().take(NEAR[1]) {
-        let own = product_of(second, factors)?;
-        let codes = || near.codes.iter().zip(own.codes.iter()).zip(d.codes.iter());
+        let second_product = product_of(second, factors)?;
+        let codes = || near.codes.iter().zip(second_product.codes.iter()).zip(d.codes.iter());
         if codes().all(|((x, y), d)| x == d || y == d) {
             let by_second = codes().filter(|((_, y), d)| y == d).count();
             let by_first = codes().map(|((x, _), d)| x == d).collect();

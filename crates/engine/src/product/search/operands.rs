@@ -30,7 +30,7 @@ type Form = ([&'static str; 2], Option<&'static str>);
 
 /// The roundings that D can come from.
 pub(super) struct Roundings {
-    own: &'static Format,
+    format: &'static Format,
     /// The mean error of D against sums of operands of each form.
     errors: BTreeMap<Form, f64>,
 }
@@ -47,7 +47,7 @@ impl Roundings {
         blocks: Option<&ScaleBlocks>,
         instructions: impl Iterator<Item = &'i Instruction>,
     ) -> Result<Roundings> {
-        let mut roundings = Roundings { own: factors.a.format, errors: BTreeMap::new() };
+        let mut roundings = Roundings { format: factors.a.format, errors: BTreeMap::new() };
         let (factors, d) = few(factors, d, blocks);
         for i in instructions {
             for rounding in roundings.all(&factors, i).iter().copied() {
@@ -56,7 +56,7 @@ impl Roundings {
                     continue;
                 }
                 // The unit's own rounding ignores the low bits.
-                let operands = OperandRounding { format: roundings.own, rounding: rounding.unwrap_or(Rounding::Rz) };
+                let operands = OperandRounding { format: roundings.format, rounding: rounding.unwrap_or(Rounding::Rz) };
                 let schedule = Schedule { operands: Some(operands), ..Schedule::new(i.clone())? };
                 roundings.errors.insert(form, error(suspects, &in_formats(&factors, &schedule)?, &d)?);
             }
@@ -70,14 +70,14 @@ impl Roundings {
         let near = |rounding: &Option<Rounding>| {
             self.errors.get(&form(i, *rounding)).is_none_or(|error| error.is_nan() || *error <= WORSE * least)
         };
-        let of = |rounding: Rounding| OperandRounding { format: self.own, rounding };
-        self.all(factors, i).iter().filter(|own| near(own)).map(|own| own.map(of)).collect()
+        let of = |rounding: Rounding| OperandRounding { format: self.format, rounding };
+        self.all(factors, i).iter().filter(|rounding| near(rounding)).map(|rounding| rounding.map(of)).collect()
     }
 
     fn all(&self, factors: &Factors, i: &Instruction) -> &'static [Option<Rounding>] {
-        let changed = |own: &Matrix, wanted: &Format| {
+        let changed = |matrix: &Matrix, wanted: &Format| {
             let padding = wanted.float().map_or(0, |float| (1u64 << float.padding_bits) - 1);
-            own.format != wanted && own.codes.iter().any(|code| code & padding != 0)
+            matrix.format != wanted && matrix.codes.iter().any(|code| code & padding != 0)
         };
         match (i.a.name, changed(&factors.a, i.a) || changed(&factors.b, i.b)) {
             ("tf32", true) => &TO_TF32,
@@ -89,5 +89,5 @@ impl Roundings {
 }
 
 fn form(i: &Instruction, rounding: Option<Rounding>) -> Form {
-    ([i.a.name, i.b.name], rounding.map(|own| own.name()))
+    ([i.a.name, i.b.name], rounding.map(|rounding| rounding.name()))
 }

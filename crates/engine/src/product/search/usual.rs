@@ -60,7 +60,7 @@ struct ShippedPromotion {
 }
 
 fn named(patterns: &[String], i: &Instruction) -> Option<usize> {
-    patterns.iter().position(|own| pattern::matches(own, &i.name))
+    patterns.iter().position(|pattern| pattern::matches(pattern, &i.name))
 }
 
 /// Cost of a model, and of an instruction of it; 0 for the most usual ones.
@@ -111,14 +111,14 @@ mod tests {
     fn every_row_of_the_usual_instructions_names_a_model_and_its_instructions() {
         for unit in &USUAL.unit {
             let model = Model::load(&unit.model).unwrap();
-            for own in &unit.instructions {
-                let names = |i: &&Instruction| pattern::matches(own, &i.name) && model.rule(i).is_some();
-                assert!(isa::all().iter().any(|i| names(&i)), "{}: {own}", unit.model);
+            for pattern in &unit.instructions {
+                let names = |i: &&Instruction| pattern::matches(pattern, &i.name) && model.rule(i).is_some();
+                assert!(isa::all().iter().any(|i| names(&i)), "{}: {pattern}", unit.model);
             }
         }
         for row in &USUAL.promotion {
-            for own in &row.instructions {
-                assert!(isa::all().iter().any(|i| pattern::matches(own, &i.name)), "{own}");
+            for pattern in &row.instructions {
+                assert!(isa::all().iter().any(|i| pattern::matches(pattern, &i.name)), "{pattern}");
             }
         }
     }

@@ -21,10 +21,11 @@ pub fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
 const NAMED: usize = 3;
 
 /// The schedules that give D, and what D decides, in sentences; `None` if nothing was judged.
-pub fn answer(found: &Matches, k: usize, elements: usize) -> Option<String> {
-    let named =
-        |own: &MatchCandidate| format!("{}, with the arithmetic of {}", own.schedule.sentence(k), own.arithmetic.model);
-    let Matches { tried, found, unchecked, nearest, judged, decisions, .. } = found;
+pub fn answer(matches: &Matches, k: usize, elements: usize) -> Option<String> {
+    let named = |candidate: &MatchCandidate| {
+        format!("{}, with the arithmetic of {}", candidate.schedule.sentence(k), candidate.arithmetic.model)
+    };
+    let Matches { tried, found, unchecked, nearest, judged, decisions, .. } = matches;
     Some(match (&found[..], nearest, judged.first()) {
         ([one], _, _) if unchecked.is_empty() => {
             format!("One schedule gives D in every bit: {}.", named(one))
@@ -53,29 +54,29 @@ pub fn answer(found: &Matches, k: usize, elements: usize) -> Option<String> {
 
 /// Decided and open aspects in sentences.
 fn decided(decisions: &[Decision]) -> String {
-    let (closed, open): (Vec<&Decision>, Vec<&Decision>) = decisions.iter().partition(|own| own.is_decided());
-    let values = |own: &Decision| match own.values.len() {
-        count if count > NAMED => format!("{} ({count} values)", own.aspect.meaning()),
-        _ => format!("{} ({})", own.aspect.meaning(), own.values.join("; ")),
+    let (closed, open): (Vec<&Decision>, Vec<&Decision>) = decisions.iter().partition(|decision| decision.is_decided());
+    let values = |decision: &Decision| match decision.values.len() {
+        count if count > NAMED => format!("{} ({count} values)", decision.aspect.meaning()),
+        _ => format!("{} ({})", decision.aspect.meaning(), decision.values.join("; ")),
     };
-    let listed = |own: &[&Decision], of: &dyn Fn(&Decision) -> String| {
-        sentence::listed(&own.iter().map(|own| of(own)).collect::<Vec<_>>())
+    let listed = |decisions: &[&Decision], of: &dyn Fn(&Decision) -> String| {
+        sentence::listed(&decisions.iter().map(|decision| of(decision)).collect::<Vec<_>>())
     };
     match (&closed[..], &open[..]) {
         ([], []) => String::new(),
         ([], _) => format!("D is too small to decide {}.", listed(&open, &values)),
-        (_, []) => format!("D decides: {}.", listed(&closed, &|own| own.values[0].clone())),
+        (_, []) => format!("D decides: {}.", listed(&closed, &|decision| decision.values[0].clone())),
         _ => format!(
             "D decides: {}. It is too small to decide {}.",
-            listed(&closed, &|own| own.values[0].clone()),
+            listed(&closed, &|decision| decision.values[0].clone()),
             listed(&open, &values)
         ),
     }
 }
 
 /// The extent of the search, and how much D can decide, in sentences.
-pub fn remarks(found: &Matches) -> Vec<String> {
-    let Matches { tried, arithmetics, unchecked, sensitive, .. } = found;
+pub fn remarks(matches: &Matches) -> Vec<String> {
+    let Matches { tried, arithmetics, unchecked, sensitive, .. } = matches;
     let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
     let mut notes = vec![format!("{tried} schedules of {arithmetics} were tried.")];
     if let Some((elements, sensitive)) = sensitive.filter(|(elements, sensitive)| sensitive < elements) {

@@ -118,7 +118,7 @@ impl Chart {
         let mut bottom = y;
         for (row, panels) in panels.chunks(grid.columns).enumerate() {
             let titles = panels.iter().map(|panel| wrapped(&panel.title, SMALL, grid.size.0));
-            let lines = titles.map(|own| own.iter().filter(|line| !line.is_empty()).count()).max().unwrap_or(0);
+            let lines = titles.map(|title| title.iter().filter(|line| !line.is_empty()).count()).max().unwrap_or(0);
             let above = lines as f64 * SMALL * font::LINE;
             if row == 0 {
                 top = y + above;
@@ -131,11 +131,11 @@ impl Chart {
                 axes(&grid, corner, column == 0, &mut scene);
                 self.data(panel, &grid, corner, &mut scene);
                 bottom = corner.1 + grid.size.1;
-                let mut own = bottom + NUMBERS;
+                let mut below = bottom + NUMBERS;
                 if shared.is_none() {
-                    own = legend(&panel.lines.iter().collect::<Vec<_>>(), (corner.0, own), grid.size.0, &mut scene);
+                    below = legend(&panel.lines.iter().collect::<Vec<_>>(), (corner.0, below), grid.size.0, &mut scene);
                 }
-                end = end.max(own);
+                end = end.max(below);
             }
             y = end + 4.0;
         }
@@ -159,14 +159,14 @@ impl Chart {
     pub(super) fn shared(&self) -> Option<Vec<&ChartLine>> {
         let mut lines: Vec<&ChartLine> = Vec::new();
         for line in self.panels.iter().flat_map(|panel| &panel.lines) {
-            if lines.iter().all(|own| (&own.name, own.style) != (&line.name, line.style)) {
+            if lines.iter().all(|other| (&other.name, other.style) != (&line.name, line.style)) {
                 lines.push(line);
             }
         }
         let distinct = lines
             .iter()
             .enumerate()
-            .all(|(at, line)| lines[..at].iter().all(|own| own.style != line.style && own.name != line.name));
+            .all(|(at, line)| lines[..at].iter().all(|other| other.style != line.style && other.name != line.name));
         lines.retain(|line| !line.name.is_empty());
         (self.panels.len() < 2 || (distinct && lines.len() <= super::LEGEND)).then_some(lines)
     }

@@ -108,7 +108,7 @@ impl Chart {
             let tall = rows * (grid.size.1 + NUMBERS) - NUMBERS;
             grid.y_title = wrapped(&self.y.title, TEXT, tall);
             grid.y_title.retain(|line| !line.is_empty());
-            let labels = grid.y_ticks.iter().flat_map(|(_, lines)| lines).map(|own| label_width(own));
+            let labels = grid.y_ticks.iter().flat_map(|(_, lines)| lines).map(|line| label_width(line));
             let titles = grid.y_title.len() as f64 * TEXT * font::LINE;
             let left = EDGE + titles + labels.fold(0.0, f64::max) + 6.0;
             if left <= grid.left + 0.01 {
@@ -149,9 +149,9 @@ pub(super) fn axes(grid: &Grid, (left, top): (f64, f64), first: bool, scene: &mu
 
 /// Begin and end of the label of a horizontal tick, from the left edge of a panel.
 fn label_span(tick: &(f64, String), across: f64) -> [f64; 2] {
-    let own = label_width(&tick.1);
-    let from = (tick.0 * across - own / 2.0).min(across + BEYOND - own).max(-BEYOND);
-    [from, from + own]
+    let width = label_width(&tick.1);
+    let from = (tick.0 * across - width / 2.0).min(across + BEYOND - width).max(-BEYOND);
+    [from, from + width]
 }
 
 /// Width of a label, whose exponent stands after `^`.

@@ -42,7 +42,7 @@ impl Chart {
         order.iter().for_each(|line| band(line, grid, corner, scene));
         for line in order {
             // Markers of several lines in one named row stand below one another.
-            let at = panel.lines.iter().position(|own| std::ptr::eq(own, line)).unwrap_or(0) as f64;
+            let at = panel.lines.iter().position(|other| std::ptr::eq(other, line)).unwrap_or(0) as f64;
             let middle = (panel.lines.len() - 1) as f64 / 2.0;
             let apart = DODGE.min(WITHIN * grid.row() / panel.lines.len() as f64);
             let down = if self.y.scale == Scale::Names { (at - middle) * apart } else { 0.0 };

@@ -114,7 +114,7 @@ impl DrawingKind {
     /// The kind that the ending of a path names.
     pub fn of(path: &Path) -> std::result::Result<DrawingKind, String> {
         let ending = path.extension().unwrap_or_default();
-        let known = KINDS.iter().find(|(own, _)| ending.eq_ignore_ascii_case(own));
+        let known = KINDS.iter().find(|(extension, _)| ending.eq_ignore_ascii_case(extension));
         known.map(|(_, kind)| *kind).ok_or_else(|| {
             let name = |(ending, _): &(&str, DrawingKind)| format!(".{ending}");
             let names: Vec<String> = KINDS.iter().map(name).collect();

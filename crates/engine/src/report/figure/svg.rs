@@ -65,7 +65,7 @@ pub(super) fn rgb(ink: Ink) -> [u8; 3] {
 fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &str) {
     for mark in &scene.marks {
         match mark {
-            SceneMark::Line { points, ink: own, width, dash } => {
+            SceneMark::Line { points, ink: mark_ink, width, dash } => {
                 let dashes: Vec<String> = dash.iter().map(|length| number(*length)).collect();
                 let dashes = match dash {
                     [] => String::new(),
@@ -75,25 +75,25 @@ fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &st
                     text,
                     "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{dashes}/>",
                     path(points, false),
-                    ink(*own),
+                    ink(*mark_ink),
                     number(*width)
                 );
             }
-            SceneMark::Area { corners, ink: own, opacity, hover } => {
+            SceneMark::Area { corners, ink: mark_ink, opacity, hover } => {
                 let opacity =
                     if *opacity < 1.0 { format!(" fill-opacity=\"{}\"", number(*opacity)) } else { String::new() };
-                let shape = format!("<path d=\"{}\" fill=\"{}\"{opacity}", path(corners, true), ink(*own));
+                let shape = format!("<path d=\"{}\" fill=\"{}\"{opacity}", path(corners, true), ink(*mark_ink));
                 text.push_str(&closed(&shape, "path", hover.as_deref()));
             }
-            SceneMark::Dot { at, marker, size, ink: own, hollow, hover } => {
-                let own = ink(*own);
-                let fill = if *hollow { ink(Ink::Paper) } else { own.clone() };
+            SceneMark::Dot { at, marker, size, ink: mark_ink, hollow, hover } => {
+                let color = ink(*mark_ink);
+                let fill = if *hollow { ink(Ink::Paper) } else { color.clone() };
                 let (shape, element) = match marker {
                     Marker::Disc => {
                         let (x, y, size) = (number(at.0), number(at.1), number(*size));
                         (
                             format!(
-                                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{size}\" fill=\"{fill}\" stroke=\"{own}\" stroke-width=\"{MARK_EDGE}\""
+                                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{size}\" fill=\"{fill}\" stroke=\"{color}\" stroke-width=\"{MARK_EDGE}\""
                             ),
                             "circle",
                         )
@@ -102,7 +102,7 @@ fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &st
                         let corners = path(&marker.corners(*at, *size), true);
                         (
                             format!(
-                                "<path d=\"{corners}\" fill=\"{fill}\" stroke=\"{own}\" stroke-width=\"{MARK_EDGE}\""
+                                "<path d=\"{corners}\" fill=\"{fill}\" stroke=\"{color}\" stroke-width=\"{MARK_EDGE}\""
                             ),
                             "path",
                         )

@@ -67,7 +67,7 @@ fn a_pdf_has_its_font_inside() {
     let bytes = Drawing::Chart(two_lines()).scene(170).bytes(DrawingKind::Pdf);
     let text = String::from_utf8_lossy(&bytes);
     assert_eq!((text.matches("/Type /Font\n").count(), text.matches("/FontFile2").count()), (1, 1), "{text}");
-    let streams = bytes.windows(7).enumerate().filter(|(_, own)| own == b"stream\n").map(|(at, _)| at + 7);
+    let streams = bytes.windows(7).enumerate().filter(|(_, window)| window == b"stream\n").map(|(at, _)| at + 7);
     let files = streams.filter_map(|at| miniz_oxide::inflate::decompress_to_vec_zlib(&bytes[at..]).ok());
     assert!(files.into_iter().any(|file| file == font::FILE));
 }
@@ -96,8 +96,9 @@ fn the_letters_of_a_picture_stay_in_their_measured_boxes() {
 
 #[test]
 fn numbers_that_have_no_place_are_left_out_with_a_note_and_nothing_is_still_a_drawing() {
-    for own in [point(4.0, f64::NAN), point(4.0, f64::INFINITY), point(4.0, -1.0)] {
-        let text = svg(&Drawing::Chart(chart(vec![panel(vec![ChartLine::new("alone", vec![point(2.0, 1.0), own])])])));
+    for unplaced in [point(4.0, f64::NAN), point(4.0, f64::INFINITY), point(4.0, -1.0)] {
+        let text =
+            svg(&Drawing::Chart(chart(vec![panel(vec![ChartLine::new("alone", vec![point(2.0, 1.0), unplaced])])])));
         assert!(text.contains("alone") && text.contains("is left out") && !text.contains("NaN"), "{text}");
     }
     let text = svg(&Drawing::Chart(chart(vec![panel(vec![ChartLine::new("alone", vec![])])])));
@@ -181,8 +182,8 @@ fn colours_are_visible_on_white_and_distinct_for_every_eye() {
     }
     for eye in EYES {
         let seen = COLORS.map(|color| {
-            let own = linear(color);
-            oklab(eye.map(|row| row.iter().zip(own).map(|(share, part)| share * part).sum()))
+            let rgb = linear(color);
+            oklab(eye.map(|row| row.iter().zip(rgb).map(|(share, part)| share * part).sum()))
         });
         for (at, one) in seen.iter().enumerate() {
             for (other, color) in seen[at + 1..].iter().zip(&COLORS[at + 1..]) {

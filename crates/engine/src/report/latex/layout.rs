@@ -109,10 +109,11 @@ impl Measured {
         let turned = self.within(pages.turned);
         match (upright, turned) {
             (Some(upright), Some(turned)) => {
-                let [own, other] = [(&upright, LINES[0]), (&turned, LINES[1])].map(|(widths, lines)| {
-                    self.lines(widths) * (self.count as f64 / self.cells.len().max(1) as f64) / lines
-                });
-                Some(if other + SAVED < own { (turned, true) } else { (upright, false) })
+                let [upright_pages, turned_pages] =
+                    [(&upright, LINES[0]), (&turned, LINES[1])].map(|(widths, lines)| {
+                        self.lines(widths) * (self.count as f64 / self.cells.len().max(1) as f64) / lines
+                    });
+                Some(if turned_pages + SAVED < upright_pages { (turned, true) } else { (upright, false) })
             }
             (Some(upright), None) => Some((upright, false)),
             (None, turned) => turned.map(|widths| (widths, true)),
@@ -126,8 +127,8 @@ impl Measured {
             return Some(self.natural.clone());
         }
         let short = |(natural, least): (&usize, &usize)| if *natural <= SHORT { *natural } else { *least };
-        let whole: Vec<usize> = self.natural.iter().zip(&self.least).map(short).collect();
-        let mut widths = if whole.iter().sum::<usize>() <= room { whole } else { self.least.clone() };
+        let preferred: Vec<usize> = self.natural.iter().zip(&self.least).map(short).collect();
+        let mut widths = if preferred.iter().sum::<usize>() <= room { preferred } else { self.least.clone() };
         let mut left = room.checked_sub(widths.iter().sum())?;
         // The column whose growth saves most lines grows first, else the one with most lines.
         while left > 0 {
@@ -298,7 +299,7 @@ mod tests {
     /// The widths of the columns of a set table.
     fn widths(text: &str) -> Vec<usize> {
         let columns = text.split_once("{@{}").unwrap().1.split_once("@{}}").unwrap().0;
-        columns.split("pt}").filter_map(|own| own.rsplit_once('{')?.1.parse().ok()).collect()
+        columns.split("pt}").filter_map(|column| column.rsplit_once('{')?.1.parse().ok()).collect()
     }
 
     #[test]
@@ -314,10 +315,10 @@ mod tests {
                 Some(turned) => assert_eq!((set.len(), set[0].turned), (1, turned), "{columns} {words}"),
                 None => assert!(set.len() > 1 && set[1].text.contains("(continued)"), "{columns} {words}"),
             }
-            for own in &set {
-                let widths = widths(&own.text);
+            for part in &set {
+                let widths = widths(&part.text);
                 let sum = widths.iter().sum::<usize>() + GAP * (widths.len() - 1);
-                assert!(sum <= if own.turned { PAGES.turned } else { PAGES.upright }, "{sum}: {}", own.text);
+                assert!(sum <= if part.turned { PAGES.turned } else { PAGES.upright }, "{sum}: {}", part.text);
             }
         }
     }

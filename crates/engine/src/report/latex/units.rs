@@ -24,7 +24,7 @@ pub(super) fn units(text: &str) -> impl Iterator<Item = &str> {
             '\\' => command(rest),
             '{' => rest.find('}').map_or(1, |at| at + 1),
             '$' => rest[1..].find('$').map_or(1, |at| at + 2),
-            own => own.len_utf8(),
+            letter => letter.len_utf8(),
         };
         let (unit, more) = rest.split_at(end);
         rest = more;
@@ -51,17 +51,17 @@ pub(super) fn points(text: &str) -> usize {
 fn width(unit: &str) -> u32 {
     let mut letters = unit.chars();
     match (letters.next(), unit.len()) {
-        (Some(own), _) if own != '\\' && own.len_utf8() == unit.len() => character(own),
+        (Some(letter), _) if letter != '\\' && letter.len_utf8() == unit.len() => character(letter),
         (Some('\\'), 2) => letters.next().map_or(0, character),
-        (Some('\\'), _) if UNSEEN.iter().any(|own| unit.starts_with(own)) => 0,
+        (Some('\\'), _) if UNSEEN.iter().any(|command| unit.starts_with(command)) => 0,
         (Some('{' | '$'), length) if length > 1 => formula(&unit[1..length - 1]),
         (Some('\\'), _) => SYMBOL,
         _ => 0,
     }
 }
 
-fn character(own: char) -> u32 {
-    let at = (own as usize).checked_sub(usize::from(b' '));
+fn character(letter: char) -> u32 {
+    let at = (letter as usize).checked_sub(usize::from(b' '));
     at.and_then(|at| WIDTHS.get(at)).copied().unwrap_or(OTHER)
 }
 

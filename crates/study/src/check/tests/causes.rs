@@ -25,18 +25,18 @@ pub(super) fn of_schedule(model: &str, schedule: Schedule, factors: Factors) -> 
 
 /// FP8 with scales of 1x128 and 128x128, as of DeepSeek-V3; with alpha, C and a bias if so.
 fn with_scales(seed: u64, has_additions: bool) -> Right {
-    let mut own = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
-    own.promote = Some(128);
-    own.scales = Some(ScaleBlocks { a: [1, 128], b: [128, 128], multiply: ScaleUse::Fused });
+    let mut schedule = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
+    schedule.promote = Some(128);
+    schedule.scales = Some(ScaleBlocks { a: [1, 128], b: [128, 128], multiply: ScaleUse::Fused });
     if has_additions {
-        (own.alpha, own.beta) = (0.7, 3.0);
+        (schedule.alpha, schedule.beta) = (0.7, 3.0);
     }
-    let mut factors = factors(&own, (14, 14, 300), seed, 3);
+    let mut factors = factors(&schedule, (14, 14, 300), seed, 3);
     if has_additions {
-        factors.c = Some(drawn(14, 14, own.output.format, seed + 77, 4));
-        factors.bias = Some(drawn(1, 14, own.output.format, seed + 78, 8));
+        factors.c = Some(drawn(14, 14, schedule.output.format, seed + 77, 4));
+        factors.bias = Some(drawn(1, 14, schedule.output.format, seed + 78, 8));
     }
-    of_schedule("hopper", own, factors)
+    of_schedule("hopper", schedule, factors)
 }
 
 /// The same matrix with other values, where they have codes.
@@ -165,22 +165,22 @@ fn operands_that_are_read_wrongly_are_named() {
         factors.a = with_values(&factors.a, |row, k| narrow.to_f64(code(right.factors.a.value(row, k))));
     });
     assert_eq!(right.cause(&rounded), Some(Cause::OperandsRounded));
-    let mut own = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
-    own.promote = Some(128);
-    let right = of_schedule("hopper", own.clone(), factors(&own, (16, 16, 256), 34, 3));
+    let mut schedule = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
+    schedule.promote = Some(128);
+    let right = of_schedule("hopper", schedule.clone(), factors(&schedule, (16, 16, 256), 34, 3));
     let read = Factors {
         a: Matrix { format: format::find("e5m2").unwrap(), ..right.factors.a.clone() },
         ..right.factors.clone()
     };
-    let other = Schedule { instruction: isa::resolve("wgmma.m64n8k32.f32.e5m2.e4m3").unwrap(), ..own };
+    let other = Schedule { instruction: isa::resolve("wgmma.m64n8k32.f32.e5m2.e4m3").unwrap(), ..schedule };
     assert_eq!(right.cause(&product(&right.claim.model, &other, &read)), Some(Cause::ReadAs));
 }
 
 #[test]
 fn sums_of_another_format_are_named() {
-    let mut own = schedule("wgmma.m64n8k16.f32.f16.f16");
-    own.output.format = format::find("f16").unwrap();
-    let right = of_schedule("hopper", own.clone(), factors(&own, (16, 16, 512), 35, 3));
+    let mut claimed = schedule("wgmma.m64n8k16.f32.f16.f16");
+    claimed.output.format = format::find("f16").unwrap();
+    let right = of_schedule("hopper", claimed.clone(), factors(&claimed, (16, 16, 512), 35, 3));
     let half = product(&right.claim.model, &schedule("mma.m16n8k16.f16.f16.f16.f16"), &right.factors);
     assert_eq!(right.cause(&half), Some(Cause::OtherSums));
 }

@@ -117,36 +117,41 @@ fn drawn_product(draws: &mut Draws) -> Option<(Model, Schedule, Factors)> {
     let model = model.clone();
     let instruction = draws.pick(known);
     Schedule::new(instruction.clone()).ok()?;
-    let mut own = any_schedule(&instruction.to_string(), draws.next());
+    let mut schedule = any_schedule(&instruction.to_string(), draws.next());
     if draws.below(3) > 0 {
-        (own.alpha, own.beta) = (1.0, 1.0);
+        (schedule.alpha, schedule.beta) = (1.0, 1.0);
     } else {
-        (own.alpha, own.beta) = (draws.pick(&FACTORS), draws.pick(&FACTORS));
+        (schedule.alpha, schedule.beta) = (draws.pick(&FACTORS), draws.pick(&FACTORS));
     }
-    let k = draws.pick(&[1, 2, 3, own.instruction.k, own.instruction.k + 1, 2 * own.instruction.k, 33]).min(300);
-    let i = own.instruction.clone();
-    if i.scale.is_none() && own.promote.is_some() && draws.below(3) == 0 {
+    let k = draws
+        .pick(&[1, 2, 3, schedule.instruction.k, schedule.instruction.k + 1, 2 * schedule.instruction.k, 33])
+        .min(300);
+    let i = schedule.instruction.clone();
+    if i.scale.is_none() && schedule.promote.is_some() && draws.below(3) == 0 {
         let multiply = draws.pick(&[ScaleUse::Fused, ScaleUse::Rounded]);
-        let block = own.promote?;
-        own.scales = Some(ScaleBlocks { a: [1, block], b: [block, 1], multiply });
+        let block = schedule.promote?;
+        schedule.scales = Some(ScaleBlocks { a: [1, block], b: [block, 1], multiply });
     }
-    own.check().ok()?;
+    schedule.check().ok()?;
     let mut factors = Factors::new(draws.matrix((2, k), i.a), draws.matrix((k, 2), i.b));
     let single = format::find("f32").unwrap();
-    let blocks =
-        own.scales.as_ref().map(|scales| (single, scales.a[1])).or(i.scale.map(|scale| (scale.format, scale.block)));
+    let blocks = schedule
+        .scales
+        .as_ref()
+        .map(|scales| (single, scales.a[1]))
+        .or(i.scale.map(|scale| (scale.format, scale.block)));
     if let Some((format, block)) = blocks {
         factors.scale_a = Some(draws.matrix((2, k.div_ceil(block)), format));
         factors.scale_b = Some(draws.matrix((k.div_ceil(block), 2), format));
     }
     if draws.below(4) == 0 {
-        factors.c = Some(draws.matrix((2, 2), own.output.format));
+        factors.c = Some(draws.matrix((2, 2), schedule.output.format));
     }
     if draws.below(6) == 0 {
-        factors.bias = Some(draws.matrix((1, 2), own.output.format));
+        factors.bias = Some(draws.matrix((1, 2), schedule.output.format));
     }
-    factors.check(&own).ok()?;
-    Some((model, own, factors))
+    factors.check(&schedule).ok()?;
+    Some((model, schedule, factors))
 }
 
 /// The exact element; `None` where an operand is infinite or NaN.
@@ -179,13 +184,13 @@ fn exact(schedule: &Schedule, factors: &Factors, row: usize, column: usize) -> O
 /// Draws a product, and checks every bound and every verdict about it.
 fn check_corner(seed: u64, met: &mut Met) {
     let mut draws = Draws { seed, at: 0 };
-    let Some((model, own, factors)) = drawn_product(&mut draws) else { return };
-    let Ok(product) = Product::of(&mut ModelDevice::of(model.clone()), &own, &factors) else { return };
+    let Some((model, schedule, factors)) = drawn_product(&mut draws) else { return };
+    let Ok(product) = Product::of(&mut ModelDevice::of(model.clone()), &schedule, &factors) else { return };
     let d = product.d;
-    let Ok(running) = ElementBounds::new(&model, &own, &factors) else { return };
-    let claim = Claim::of_schedule(model.clone(), own.clone());
+    let Ok(running) = ElementBounds::new(&model, &schedule, &factors) else { return };
+    let claim = Claim::of_schedule(model.clone(), schedule.clone());
     let found = checked(&claim, &factors, &d);
-    let words = || format!("seed {seed}: {} {} {found:?}", model.name, own.sentence(factors.k()));
+    let words = || format!("seed {seed}: {} {} {found:?}", model.name, schedule.sentence(factors.k()));
     assert!(found.holds() && found.tightest <= 1.0 && found.largest_error <= found.largest_bound, "{}", words());
     let mut every = [f64::INFINITY; 4];
     if let Ok(bounds) = ProductBounds::new(&claim, &factors) {
@@ -195,7 +200,7 @@ fn check_corner(seed: u64, met: &mut Met) {
         blocks.into_iter().flatten().for_each(|(at, bound)| every[at] = bound);
     }
     for (row, column) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-        let Some(exact) = exact(&own, &factors, row, column) else {
+        let Some(exact) = exact(&schedule, &factors, row, column) else {
             met.special += 1;
             continue;
         };
@@ -204,7 +209,7 @@ fn check_corner(seed: u64, met: &mut Met) {
         let words = || {
             let operands = [&factors.a, &factors.b].map(|matrix| matrix.values());
             let place = (row, column, d.value(row, column), exact.to_f64());
-            format!("{} {:?} {place:?} {bound:?} {operands:?}", words(), (own.alpha, own.beta))
+            format!("{} {:?} {place:?} {bound:?} {operands:?}", words(), (schedule.alpha, schedule.beta))
         };
         let Some(value) = Rational::from_f64(d.value(row, column)) else {
             met.overflowed += 1;
@@ -219,7 +224,7 @@ fn check_corner(seed: u64, met: &mut Met) {
         assert!(leaves || is_below(bound.finite()), "{}", words());
         assert!(leaves || is_below(every[2 * row + column]), "{:e} {}", every[2 * row + column], words());
     }
-    check_family(seed, &own, &claim.model, &factors, met);
+    check_family(seed, &schedule, &claim.model, &factors, met);
     check_library(seed, &mut draws, met);
 }
 
@@ -228,25 +233,26 @@ fn check_library(seed: u64, draws: &mut Draws, met: &mut Met) {
     let claim = &LIBRARY[draws.below(LIBRARY.len() as u64) as usize];
     let schedule = &claim.schedules[draws.below(claim.schedules.len() as u64) as usize];
     let count = [1, 2, 5, schedule.split.count][draws.below(4) as usize].min(schedule.split.count);
-    let own = Schedule { split: SplitK { count, ..schedule.split }, ..schedule.clone() };
+    let schedule = Schedule { split: SplitK { count, ..schedule.split }, ..schedule.clone() };
     let k = 1 + draws.below(200) as usize;
-    let factors = Factors::new(draws.matrix((2, k), own.instruction.a), draws.matrix((k, 2), own.instruction.b));
-    let d = product(&claim.model, &own, &factors);
+    let factors =
+        Factors::new(draws.matrix((2, k), schedule.instruction.a), draws.matrix((k, 2), schedule.instruction.b));
+    let d = product(&claim.model, &schedule, &factors);
     let found = checked(claim, &factors, &d);
     let operands = || [&factors.a, &factors.b].map(|matrix| matrix.values());
-    assert_eq!(found.outside_count(), 0, "seed {seed}: {} {:?} {:?}", own.sentence(k), found.outside, operands());
+    assert_eq!(found.outside_count(), 0, "seed {seed}: {} {:?} {:?}", schedule.sentence(k), found.outside, operands());
     met.of_family += found.elements as u64;
     met.undecided += found.undecided as u64;
 }
 
 /// Claims any instruction of the model for a product of one of them.
-fn check_family(seed: u64, own: &Schedule, model: &Model, factors: &Factors, met: &mut Met) {
-    let i = &own.instruction;
+fn check_family(seed: u64, schedule: &Schedule, model: &Model, factors: &Factors, met: &mut Met) {
+    let i = &schedule.instruction;
     let scale = i.scale.map(|scale| (scale.format, scale.block));
-    let Ok(family) = Claim::of_generation(model.clone(), [i.a, i.b, own.output.format], scale) else { return };
+    let Ok(family) = Claim::of_generation(model.clone(), [i.a, i.b, schedule.output.format], scale) else { return };
     let Some(member) = family.schedules.iter().find(|member| member.instruction == *i) else { return };
     let factors = Factors { c: None, bias: None, ..factors.clone() };
-    if own.scales.is_some() || factors.check(member).is_err() {
+    if schedule.scales.is_some() || factors.check(member).is_err() {
         return;
     }
     let d = product(model, member, &factors);

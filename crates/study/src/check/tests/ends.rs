@@ -27,10 +27,10 @@ fn a_bound_of_every_order_covers_losses_that_each_chain_has_anew() {
         let (mut promoted, mut split) = (schedule(instruction), schedule(instruction));
         promoted.promote = Some(16);
         split.split = SplitK { count: 64, granule: 16, ..split.split };
-        for own in [promoted, split, schedule(instruction)] {
-            let claim = Claim::of_schedule(Model::load("hopper").unwrap(), own.clone());
-            let found = checked(&claim, &factors, &product(&claim.model, &own, &factors));
-            assert!(found.holds(), "{own:?}: {:?}", found.outside);
+        for schedule in [promoted, split, schedule(instruction)] {
+            let claim = Claim::of_schedule(Model::load("hopper").unwrap(), schedule.clone());
+            let found = checked(&claim, &factors, &product(&claim.model, &schedule, &factors));
+            assert!(found.holds(), "{schedule:?}: {:?}", found.outside);
         }
     }
 }
@@ -38,9 +38,9 @@ fn a_bound_of_every_order_covers_losses_that_each_chain_has_anew() {
 #[test]
 fn sums_toward_zero_are_off_by_twice_their_magnitudes_at_most() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
+    let schedule = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
     for k in [32, 4096, 1 << 16] {
-        let bound = OrderFreeBounds::new(&hopper, &own, k).unwrap().of(&Magnitudes::of_sum(1.0)).worst();
+        let bound = OrderFreeBounds::new(&hopper, &schedule, k).unwrap().of(&Magnitudes::of_sum(1.0)).worst();
         assert!(bound <= 2.0 * 1.001, "{k}: {bound}");
     }
 }
@@ -48,14 +48,14 @@ fn sums_toward_zero_are_off_by_twice_their_magnitudes_at_most() {
 #[test]
 fn no_element_is_within_for_what_its_parts_may_do() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&own, (6, 6, 1024), 51, 3);
+    let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&schedule, (6, 6, 1024), 51, 3);
     for d in ["e4m3", "f16"] {
         let claim = Claim::of_generation(hopper.clone(), formats(d), None).unwrap();
         let format = format::find(d).unwrap();
         let largest = format.to_f64(format.largest(false));
         // The sum of all magnitudes leaves e4m3, the exact values do not.
-        let small = Schedule { output: OutputRounding { format, ..own.output }, ..own.clone() };
+        let small = Schedule { output: OutputRounding { format, ..schedule.output }, ..schedule.clone() };
         let quarter = Factors::new(matrix("f16", 6, 1024, |row, k| factors.a.value(row, k) / 16.0), factors.b.clone());
         let right = product(&hopper, &small, &quarter);
         assert!(checked(&claim, &quarter, &right).holds(), "{d}");
@@ -69,11 +69,11 @@ fn no_element_is_within_for_what_its_parts_may_do() {
 #[test]
 fn an_overflow_is_right_where_the_exact_value_leaves_the_format() {
     let hopper = Model::load("hopper").unwrap();
-    let mut own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    own.output.format = format::find("f16").unwrap();
+    let mut schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    schedule.output.format = format::find("f16").unwrap();
     let factors =
         Factors::new(matrix("f16", 2, 64, |_, _| 100.0), matrix("f16", 64, 2, |_, column| [100.0, 1.0][column]));
-    let d = product(&hopper, &own, &factors);
+    let d = product(&hopper, &schedule, &factors);
     assert!(d.value(0, 0).is_infinite() && d.value(0, 1).is_finite());
     let of = |claim: &Claim, d: &Matrix| {
         let found = checked(claim, &factors, d);
@@ -81,7 +81,7 @@ fn an_overflow_is_right_where_the_exact_value_leaves_the_format() {
     };
     for claim in [
         Claim::of_generation(hopper.clone(), formats("f16"), None).unwrap(),
-        Claim::of_schedule(hopper.clone(), own.clone()),
+        Claim::of_schedule(hopper.clone(), schedule.clone()),
     ] {
         assert_eq!(of(&claim, &d), (4, 2, 0));
         let mut wrong = d.clone();
@@ -95,12 +95,12 @@ fn an_overflow_is_right_where_the_exact_value_leaves_the_format() {
 #[test]
 fn an_infinity_of_the_claimed_order_is_right_where_the_exact_value_is_small() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("mma.m16n8k16.f16.f16.f16.f16");
+    let schedule = schedule("mma.m16n8k16.f16.f16.f16.f16");
     // The first half overflows in f16, and the second would bring the sum back.
     let factors =
         Factors::new(matrix("f16", 2, 64, |_, k| if k < 32 { 60.0 } else { -60.0 }), matrix("f16", 64, 2, |_, _| 60.0));
-    let claim = Claim::of_schedule(hopper, own.clone());
-    let d = product(&claim.model, &own, &factors);
+    let claim = Claim::of_schedule(hopper, schedule.clone());
+    let d = product(&claim.model, &schedule, &factors);
     assert!(!d.value(0, 0).is_finite());
     assert!(checked(&claim, &factors, &d).holds());
     let mut wrong = d.clone();
@@ -111,13 +111,13 @@ fn an_infinity_of_the_claimed_order_is_right_where_the_exact_value_is_small() {
 #[test]
 fn sums_of_integers_that_wrap_have_one_result() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("wgmma.m64n8k32.s32.s8.s8");
+    let schedule = schedule("wgmma.m64n8k32.s32.s8.s8");
     let k = 140_000;
     let factors = Factors::new(matrix("s8", 1, k, |_, _| -128.0), matrix("s8", k, 1, |_, _| -128.0));
     let integers = ["s8", "s8", "s32"].map(|name| format::find(name).unwrap());
     let family = Claim::of_generation(hopper.clone(), integers, None).unwrap();
-    let claim = Claim::of_schedule(hopper, own.clone());
-    let d = product(&claim.model, &own, &factors);
+    let claim = Claim::of_schedule(hopper, schedule.clone());
+    let d = product(&claim.model, &schedule, &factors);
     let zero = Matrix::of_values(1, 1, d.format, &[0]);
     assert!(checked(&claim, &factors, &d).holds() && checked(&family, &factors, &d).holds());
     assert_eq!(checked(&claim, &factors, &zero).outside_count(), 1);
@@ -128,18 +128,18 @@ fn sums_of_integers_that_wrap_have_one_result() {
 #[test]
 fn infinities_follow_the_signs_of_alpha_and_beta() {
     let hopper = Model::load("hopper").unwrap();
-    let mut own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let mut schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
     let special = |row: usize, place: usize, at: usize, value: f64| if (row, place) == (0, at) { value } else { 1.0 };
     let a = matrix("f16", 2, 16, |row, k| special(row, k, 3, f64::INFINITY));
     let plain = matrix("f16", 2, 16, |_, _| 1.0);
     let b = matrix("f16", 16, 2, |_, _| 1.0);
     let c = matrix("f32", 2, 2, |row, column| special(row, column, 1, f64::NEG_INFINITY));
     for (alpha, beta) in [(-1.0, 0.0), (0.0, 0.0), (1.0, -1.0), (-2.0, 0.0), (0.0, 2.0), (2.0, -3.0), (0.0, -1.0)] {
-        (own.alpha, own.beta) = (alpha, beta);
+        (schedule.alpha, schedule.beta) = (alpha, beta);
         for a in [&a, &plain] {
             let factors = Factors { c: Some(c.clone()), ..Factors::new(a.clone(), b.clone()) };
-            let claim = Claim::of_schedule(hopper.clone(), own.clone());
-            let found = checked(&claim, &factors, &product(&hopper, &own, &factors));
+            let claim = Claim::of_schedule(hopper.clone(), schedule.clone());
+            let found = checked(&claim, &factors, &product(&hopper, &schedule, &factors));
             assert!(found.holds(), "alpha {alpha}, beta {beta}: {:?}", found.outside);
         }
     }

@@ -17,9 +17,9 @@ fn products_by_every_schedule_of_a_library_are_within_the_bound_of_the_library()
             let factors = factors(schedule, (5, 6, 300), at as u64, 3);
             for parts in [1, 5] {
                 let split = SplitK { count: parts.min(schedule.split.count), ..schedule.split };
-                let own = Schedule { split, ..schedule.clone() };
-                let found = checked(&claim, &factors, &product(&claim.model, &own, &factors));
-                assert!(found.holds(), "{product_kind}: {own:?}: {:?}", found.outside);
+                let split_schedule = Schedule { split, ..schedule.clone() };
+                let found = checked(&claim, &factors, &product(&claim.model, &split_schedule, &factors));
+                assert!(found.holds(), "{product_kind}: {split_schedule:?}: {:?}", found.outside);
             }
         }
     }
@@ -63,6 +63,6 @@ fn sums_in_f16_belong_to_a_library_only_where_their_product_is_named() {
         let family = LibraryFamily::of("cublaslt", product).unwrap();
         Claim::of_library(Model::load("hopper").unwrap(), &family, formats("f16")).unwrap().schedules
     };
-    assert!(of(None).iter().all(|own| own.instruction.d.name == "f32"));
-    assert!(of(Some("f16.f16.f16.16f")).iter().all(|own| own.instruction.d.name == "f16"));
+    assert!(of(None).iter().all(|schedule| schedule.instruction.d.name == "f32"));
+    assert!(of(Some("f16.f16.f16.16f")).iter().all(|schedule| schedule.instruction.d.name == "f16"));
 }

@@ -40,17 +40,17 @@ fn drawn(rows: usize, columns: usize, format: &'static Format, seed: u64, expone
 
 fn factors(schedule: &Schedule, (m, n, k): (usize, usize, usize), seed: u64, exponents: u64) -> Factors {
     let i = &schedule.instruction;
-    let mut own = Factors::new(drawn(m, k, i.a, seed, exponents), drawn(k, n, i.b, seed + 1, exponents));
+    let mut factors = Factors::new(drawn(m, k, i.a, seed, exponents), drawn(k, n, i.b, seed + 1, exponents));
     if let Some(scale) = i.scale {
-        own.scale_a = Some(drawn(m, k.div_ceil(scale.block), scale.format, seed + 2, 2));
-        own.scale_b = Some(drawn(k.div_ceil(scale.block), n, scale.format, seed + 3, 2));
+        factors.scale_a = Some(drawn(m, k.div_ceil(scale.block), scale.format, seed + 2, 2));
+        factors.scale_b = Some(drawn(k.div_ceil(scale.block), n, scale.format, seed + 3, 2));
     }
     if let Some(scales) = &schedule.scales {
         let single = format::find("f32").unwrap();
-        own.scale_a = Some(drawn(m.div_ceil(scales.a[0]), k.div_ceil(scales.a[1]), single, seed + 2, 3));
-        own.scale_b = Some(drawn(k.div_ceil(scales.b[0]), n.div_ceil(scales.b[1]), single, seed + 3, 3));
+        factors.scale_a = Some(drawn(m.div_ceil(scales.a[0]), k.div_ceil(scales.a[1]), single, seed + 2, 3));
+        factors.scale_b = Some(drawn(k.div_ceil(scales.b[0]), n.div_ceil(scales.b[1]), single, seed + 3, 3));
     }
-    own
+    factors
 }
 
 fn product(model: &Model, schedule: &Schedule, factors: &Factors) -> Matrix {
@@ -68,8 +68,8 @@ fn ratios(model: &Model, schedule: &Schedule, factors: &Factors) -> Vec<(f64, Op
     for row in 0..d.rows {
         for column in 0..d.columns {
             let sum = exact.exact(row, column);
-            let own = d.value(row, column);
-            let error = (rug::Float::with_val(sum.prec(), own) - &sum).abs().to_f64();
+            let value = d.value(row, column);
+            let error = (rug::Float::with_val(sum.prec(), value) - &sum).abs().to_f64();
             let over = |bound: f64| if error == 0.0 { 0.0 } else { error / bound };
             let magnitudes: f64 =
                 (0..factors.k()).map(|k| (factors.a.value(row, k) * factors.b.value(k, column)).abs()).sum();
@@ -93,29 +93,29 @@ fn schedule(instruction: &str) -> Schedule {
 
 /// A schedule of many kinds, from a number.
 fn any_schedule(instruction: &str, choice: u64) -> Schedule {
-    let mut own = schedule(instruction);
-    let step = own.instruction.k;
+    let mut schedule = schedule(instruction);
+    let step = schedule.instruction.k;
     let pick = |place: u32, count: u64| (choice >> (4 * place)) % count;
-    own.split = SplitK {
+    schedule.split = SplitK {
         count: [1, 1, 2, 3, 7][pick(0, 5) as usize],
         granule: step,
         terms: [PartTerms::Contiguous, PartTerms::Interleaved][pick(1, 2) as usize],
         join: PartJoin::ALL[pick(2, 5) as usize],
     };
     if pick(3, 3) == 0 {
-        own.promote = Some(step * (1 + pick(4, 4) as usize));
+        schedule.promote = Some(step * (1 + pick(4, 4) as usize));
     }
-    if pick(5, 3) == 0 && own.instruction.d.name == "f32" {
+    if pick(5, 3) == 0 && schedule.instruction.d.name == "f32" {
         let join = AccumulatorJoin::ALL[pick(6, 4) as usize];
-        own.accumulators = Accumulators { count: 2 + pick(7, 4) as usize, granule: step, join };
+        schedule.accumulators = Accumulators { count: 2 + pick(7, 4) as usize, granule: step, join };
     }
-    if own.instruction.d.name == "f32" && pick(8, 2) == 0 {
-        own.output.format = format::find(["f16", "bf16", "f32"][pick(9, 3) as usize]).unwrap();
+    if schedule.instruction.d.name == "f32" && pick(8, 2) == 0 {
+        schedule.output.format = format::find(["f16", "bf16", "f32"][pick(9, 3) as usize]).unwrap();
     }
     if pick(10, 4) == 0 {
-        (own.alpha, own.beta) = (0.7, -1.3);
+        (schedule.alpha, schedule.beta) = (0.7, -1.3);
     }
-    own
+    schedule
 }
 
 const INSTRUCTIONS: [(&str, &str); 8] = [
@@ -176,14 +176,14 @@ proptest! {
         x in (any::<u64>(), any::<u64>()), y in (any::<u64>(), any::<u64>())
     ) {
         let (model, instruction) = INSTRUCTIONS[which];
-        let own = any_schedule(instruction, choice);
-        prop_assume!(own.check().is_ok());
-        let i = &own.instruction;
+        let schedule = any_schedule(instruction, choice);
+        prop_assume!(schedule.check().is_ok());
+        let i = &schedule.instruction;
         let mut factors = Factors::new(any_codes(3, k, i.a, seed, x), any_codes(k, 3, i.b, seed ^ 1, y));
         if choice >> 60 & 3 == 1 {
-            factors.c = Some(drawn(3, 3, own.output.format, 77, 4));
+            factors.c = Some(drawn(3, 3, schedule.output.format, 77, 4));
         }
-        let claim = Claim::of_schedule(Model::load(model).unwrap(), own);
+        let claim = Claim::of_schedule(Model::load(model).unwrap(), schedule);
         let d = product(&claim.model, &claim.schedules[0], &factors);
         let found = checked(&claim, &factors, &d);
         prop_assert!(found.holds(), "{:?} {found:?}", claim.schedules[0]);
@@ -194,27 +194,27 @@ proptest! {
 fn scales_of_blocks_are_within_the_bounds() {
     let hopper = Model::load("hopper").unwrap();
     for multiply in [ScaleUse::Fused, ScaleUse::Rounded] {
-        let mut own = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
-        own.promote = Some(128);
-        own.scales = Some(ScaleBlocks { a: [1, 128], b: [128, 128], multiply });
-        let factors = factors(&own, (3, 3, 500), 9, 3);
-        assert!(ratios(&hopper, &own, &factors).iter().all(|(running, _)| *running <= 1.0));
+        let mut schedule = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
+        schedule.promote = Some(128);
+        schedule.scales = Some(ScaleBlocks { a: [1, 128], b: [128, 128], multiply });
+        let factors = factors(&schedule, (3, 3, 500), 9, 3);
+        assert!(ratios(&hopper, &schedule, &factors).iter().all(|(running, _)| *running <= 1.0));
     }
     let blackwell = Model::load("blackwell").unwrap();
-    let own = schedule("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16");
-    let factors = factors(&own, (4, 4, 256), 3, 1);
-    assert!(ratios(&blackwell, &own, &factors).iter().all(|(running, _)| *running <= 1.0));
+    let schedule = schedule("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16");
+    let factors = factors(&schedule, (4, 4, 256), 3, 1);
+    assert!(ratios(&blackwell, &schedule, &factors).iter().all(|(running, _)| *running <= 1.0));
 }
 
 #[test]
 fn a_product_with_block_scales_is_judged_by_the_instructions_that_have_these_scales() {
     let blackwell = Model::load("blackwell").unwrap();
-    let own = schedule("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16");
-    let factors = factors(&own, (4, 4, 256), 3, 1);
-    let d = product(&blackwell, &own, &factors);
-    let single = own.output.format;
+    let schedule = schedule("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16");
+    let factors = factors(&schedule, (4, 4, 256), 3, 1);
+    let d = product(&blackwell, &schedule, &factors);
+    let single = schedule.output.format;
     let (claim, factors) = Claim::of_product(blackwell, Origin::Generation, factors, single, &mut Vec::new()).unwrap();
-    assert!(claim.schedules.iter().all(|other| other.instruction.scale == own.instruction.scale));
+    assert!(claim.schedules.iter().all(|other| other.instruction.scale == schedule.instruction.scale));
     assert!(checked(&claim, &factors, &d).holds());
     let zeros = Matrix::of_values(4, 4, single, &[0; 16]);
     assert!(!checked(&claim, &factors, &zeros).holds());
@@ -231,10 +231,10 @@ fn formats(d: &str) -> [&'static Format; 3] {
 #[test]
 fn a_right_product_holds_and_has_the_bits_of_its_schedule() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&own, (20, 20, 300), 5, 3);
-    let d = product(&hopper, &own, &factors);
-    let found = checked(&Claim::of_schedule(hopper.clone(), own), &factors, &d);
+    let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&schedule, (20, 20, 300), 5, 3);
+    let d = product(&hopper, &schedule, &factors);
+    let found = checked(&Claim::of_schedule(hopper.clone(), schedule), &factors, &d);
     assert!(found.holds() && found.sample.equal_bits == Some(100), "{found:?}");
     assert!(found.tightest > 0.0 && found.tightest <= 1.0);
     let family = checked(&Claim::of_generation(hopper, formats("f32"), None).unwrap(), &factors, &d);
@@ -245,9 +245,9 @@ fn a_right_product_holds_and_has_the_bits_of_its_schedule() {
 #[test]
 fn each_element_outside_is_found_wherever_it_is() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&own, (9, 11, 70), 6, 2);
-    let right = product(&hopper, &own, &factors);
+    let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&schedule, (9, 11, 70), 6, 2);
+    let right = product(&hopper, &schedule, &factors);
     let claim = Claim::of_generation(hopper, formats("f32"), None).unwrap();
     for (row, column) in [(0, 0), (8, 10), (3, 7)] {
         let mut d = right.clone();
@@ -269,23 +269,23 @@ fn integers_in_f16_are_exact_in_every_order() {
         Matrix::of_values(rows, columns, half, &(0..rows * columns).map(|at| code(at).unwrap()).collect::<Vec<_>>())
     };
     let factors = Factors::new(small(1, 12, 256), small(2, 256, 12));
-    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let d = product(&hopper, &own, &factors);
+    let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let d = product(&hopper, &schedule, &factors);
     let found = checked(&Claim::of_generation(hopper, formats("f32"), None).unwrap(), &factors, &d);
     assert!(found.holds() && found.largest_bound == 0.0, "{found:?}");
     let mut wrong = d.clone();
     wrong.codes.set(5, u64::from((d.value(0, 5) as f32).to_bits()) + 1);
-    assert!(!checked(&Claim::of_schedule(Model::load("hopper").unwrap(), own), &factors, &wrong).holds());
+    assert!(!checked(&Claim::of_schedule(Model::load("hopper").unwrap(), schedule), &factors, &wrong).holds());
 }
 
 #[test]
 fn infinities_and_nans_are_judged_by_what_the_operands_make() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let mut factors = factors(&own, (4, 4, 32), 8, 2);
+    let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let mut factors = factors(&schedule, (4, 4, 32), 8, 2);
     factors.a.codes.set(32 + 3, 0x7c00);
     factors.a.codes.set(2 * 32, 0x7e00);
-    let d = product(&hopper, &own, &factors);
+    let d = product(&hopper, &schedule, &factors);
     let claim = Claim::of_generation(hopper, formats("f32"), None).unwrap();
     assert!(checked(&claim, &factors, &d).holds());
     let mut finite = d.clone();
@@ -297,31 +297,34 @@ fn infinities_and_nans_are_judged_by_what_the_operands_make() {
 #[test]
 fn the_power_of_a_tolerance_tells_which_faults_pass() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&own, (20, 20, 256), 5, 3);
-    let d = product(&hopper, &own, &factors);
-    let claim = Claim::of_schedule(hopper, own);
+    let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&schedule, (20, 20, 256), 5, 3);
+    let d = product(&hopper, &schedule, &factors);
+    let claim = Claim::of_schedule(hopper, schedule);
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 100 };
     let all: Vec<usize> = (0..20).collect();
     let loose = Tolerance { name: "loose".into(), atol: 1e6, rtol: 0.0 };
     let found = power(&request, &all, &all, &[loose]).unwrap();
-    assert!(found.iter().filter(|own| own.test == "loose").all(|own| !own.is_found()));
-    let bound: Vec<&str> =
-        found.iter().filter(|own| own.test == "bound" && own.is_found()).map(|own| own.fault.name()).collect();
+    assert!(found.iter().filter(|result| result.test == "loose").all(|result| !result.is_found()));
+    let bound: Vec<&str> = found
+        .iter()
+        .filter(|result| result.test == "bound" && result.is_found())
+        .map(|result| result.fault.name())
+        .collect();
     assert_eq!(bound, ["zeros", "last-tile", "last-step", "f16-sums", "lost-part", "wrong-row"]);
 }
 
 #[test]
 fn a_matrix_of_bounds_has_the_bounds_that_judge_the_elements() {
     let hopper = Model::load("hopper").unwrap();
-    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&own, (5, 7, 90), 41, 3);
-    let claim = Claim::of_schedule(hopper, own.clone());
+    let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&schedule, (5, 7, 90), 41, 3);
+    let claim = Claim::of_schedule(hopper, schedule.clone());
     let every = bounds_matrix(&claim, &factors, &|_| ()).unwrap();
-    let running = running_matrix(&claim, &own, &factors, &|_| ()).unwrap();
-    let largest = checked(&claim, &factors, &product(&claim.model, &own, &factors)).largest_bound;
+    let running = running_matrix(&claim, &schedule, &factors, &|_| ()).unwrap();
+    let largest = checked(&claim, &factors, &product(&claim.model, &schedule, &factors)).largest_bound;
     assert_eq!(every.values().into_iter().fold(0.0, f64::max), largest);
-    let elements = ElementBounds::new(&claim.model, &own, &factors).unwrap();
+    let elements = ElementBounds::new(&claim.model, &schedule, &factors).unwrap();
     for (row, column) in (0..5).flat_map(|row| (0..7).map(move |column| (row, column))) {
         assert_eq!(running.value(row, column), elements.of(row, column).unwrap().worst());
         assert!(running.value(row, column) <= every.value(row, column));
@@ -340,14 +343,18 @@ fn matrix(format: &str, rows: usize, columns: usize, value: impl Fn(usize, usize
 #[test]
 fn the_rounding_of_beta_to_the_register_is_part_of_the_bound() {
     let hopper = Model::load("hopper").unwrap();
-    let mut own = schedule("wgmma.m64n8k16.f32.f16.f16");
+    let mut schedule = schedule("wgmma.m64n8k16.f32.f16.f16");
     for beta in [0.1, 1e-4, 0.3, 1.00000005] {
-        own.beta = beta;
+        schedule.beta = beta;
         let c =
             matrix("f32", 30, 30, |row, column| (random(7, (30 * row + column) as u64) % 100_003) as f64 / 33_000.0);
-        let factors = Factors { c: Some(c), ..factors(&own, (30, 30, 16), 61, 3) };
+        let factors = Factors { c: Some(c), ..factors(&schedule, (30, 30, 16), 61, 3) };
         let small = Factors { a: matrix("f16", 30, 16, |row, k| factors.a.value(row, k) / 1024.0), ..factors.clone() };
-        let found = checked(&Claim::of_schedule(hopper.clone(), own.clone()), &small, &product(&hopper, &own, &small));
+        let found = checked(
+            &Claim::of_schedule(hopper.clone(), schedule.clone()),
+            &small,
+            &product(&hopper, &schedule, &small),
+        );
         assert!(found.holds(), "{beta}: {:?}", found.outside);
     }
 }
@@ -355,12 +362,12 @@ fn the_rounding_of_beta_to_the_register_is_part_of_the_bound() {
 #[test]
 fn a_tolerance_of_f64_covers_the_errors_of_a_product_in_f64() {
     let hopper = Model::load("hopper").unwrap();
-    let mut own = schedule("mma.m8n8k4.f64.f64.f64.f64");
-    own.alpha = 1.1;
+    let mut schedule = schedule("mma.m8n8k4.f64.f64.f64.f64");
+    schedule.alpha = 1.1;
     for seed in 0..20 {
-        let factors = factors(&own, (8, 8, 12), seed, 3);
-        let d = product(&hopper, &own, &factors);
-        let found = checked(&Claim::of_schedule(hopper.clone(), own.clone()), &factors, &d);
+        let factors = factors(&schedule, (8, 8, 12), seed, 3);
+        let d = product(&hopper, &schedule, &factors);
+        let found = checked(&Claim::of_schedule(hopper.clone(), schedule.clone()), &factors, &d);
         let tolerance = found.tolerance.unwrap();
         for (row, column) in (0..8).flat_map(|row| (0..8).map(move |column| (row, column))) {
             let sum: f64 = (0..12).map(|k| factors.a.value(row, k) * factors.b.value(k, column)).sum();
@@ -372,11 +379,11 @@ fn a_tolerance_of_f64_covers_the_errors_of_a_product_in_f64() {
 #[test]
 fn a_rounding_of_d_is_bounded_by_its_exact_value_where_one_schedule_is_claimed() {
     let hopper = Model::load("hopper").unwrap();
-    let mut own = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    own.output.format = format::find("f16").unwrap();
-    let factors = factors(&own, (12, 12, 1024), 71, 3);
-    let d = product(&hopper, &own, &factors);
-    let bounds = bounds_matrix(&Claim::of_schedule(hopper, own), &factors, &|_| ()).unwrap();
+    let mut schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    schedule.output.format = format::find("f16").unwrap();
+    let factors = factors(&schedule, (12, 12, 1024), 71, 3);
+    let d = product(&hopper, &schedule, &factors);
+    let bounds = bounds_matrix(&Claim::of_schedule(hopper, schedule), &factors, &|_| ()).unwrap();
     for (row, column) in (0..12).flat_map(|row| (0..12).map(move |column| (row, column))) {
         let magnitudes: f64 = (0..1024).map(|k| (factors.a.value(row, k) * factors.b.value(k, column)).abs()).sum();
         let unit = 2f64.powi(-10) * d.value(row, column).abs();

@@ -102,7 +102,7 @@ impl Between {
     pub fn first_step(&self) -> Option<(usize, String)> {
         let [x, y] = &self.steps;
         let at = (0..x.len().min(y.len())).find(|at| x[*at] != y[*at])?;
-        let k = [x, y].map(|own| format!("{}..{}", own[at].k.start, own[at].k.end - 1));
+        let k = [x, y].map(|steps| format!("{}..{}", steps[at].k.start, steps[at].k.end - 1));
         Some((at + 1, if k[0] == k[1] { k[0].clone() } else { format!("{} and {}", k[0], k[1]) }))
     }
 
@@ -115,14 +115,15 @@ impl Between {
             }
         }
         let values = |values: &[Option<Value>; 2]| {
-            let [x, y] = values.each_ref().map(|own| own.as_ref().map_or_else(|| "default".into(), Value::to_string));
+            let [x, y] =
+                values.each_ref().map(|value| value.as_ref().map_or_else(|| "default".into(), Value::to_string));
             format!("{x}, {y}")
         };
         match self.keys.as_deref() {
             None => (),
             Some([]) => words.push("The schedules are the same.".into()),
             Some(keys) => {
-                let keys: Vec<String> = keys.iter().map(|(key, own)| format!("{key} ({})", values(own))).collect();
+                let keys: Vec<String> = keys.iter().map(|(key, pair)| format!("{key} ({})", values(pair))).collect();
                 words.push(format!("The schedules differ in {}.", keys.join(", ")));
             }
         }
@@ -158,21 +159,21 @@ impl ProductSide {
     /// # Errors
     /// Operands that do not fit, a device or library that fails.
     pub fn product(&mut self, factors: &Factors, narrowed: bool) -> Result<Matrix> {
-        let own = self.operands(factors);
+        let operands = self.operands(factors);
         match &mut self.maker {
             ProductMaker::Scheduled { device, schedule } => {
-                let narrow = narrowed || own.a.rows < factors.a.rows;
+                let narrow = narrowed || operands.a.rows < factors.a.rows;
                 let schedule = if narrow { schedule.narrowed() } else { (**schedule).clone() };
-                let own = if serves(&own, &schedule) { in_formats(&own, &schedule)? } else { own };
-                let mut executor = Executor::for_product(device.as_mut(), &schedule, &own)?;
-                compute(&schedule, &mut executor, &own, &|_| ())
+                let operands = if serves(&operands, &schedule) { in_formats(&operands, &schedule)? } else { operands };
+                let mut executor = Executor::for_product(device.as_mut(), &schedule, &operands)?;
+                compute(&schedule, &mut executor, &operands, &|_| ())
             }
             ProductMaker::Library { library, problem, chosen, made } => {
-                (problem.m, problem.n, problem.k) = (own.a.rows, own.b.columns, own.k());
-                if own.bias.is_some() || own.scale_a.is_some() {
+                (problem.m, problem.n, problem.k) = (operands.a.rows, operands.b.columns, operands.k());
+                if operands.bias.is_some() || operands.scale_a.is_some() {
                     return Err(Error::request(format!("{}: a library takes no bias and no scales", self.name)));
                 }
-                for (name, given, wanted) in [("A", &own.a, problem.a), ("B", &own.b, problem.b)] {
+                for (name, given, wanted) in [("A", &operands.a, problem.a), ("B", &operands.b, problem.b)] {
                     if given.format != wanted && (given.format.name, wanted.name) != ("f32", "tf32") {
                         return Err(Error::request(format!(
                             "{name} holds {}, and the library's product takes {wanted}",
@@ -180,8 +181,8 @@ impl ProductSide {
                         )));
                     }
                 }
-                let c = own.c.as_ref().map(|c| &c.codes);
-                let product = library.multiply(problem, &own.a.codes, &own.b.codes, c, chosen.as_ref())?;
+                let c = operands.c.as_ref().map(|c| &c.codes);
+                let product = library.multiply(problem, &operands.a.codes, &operands.b.codes, c, chosen.as_ref())?;
                 *made = Some(product.attributes);
                 Ok(Matrix::new(problem.m, problem.n, problem.d, product.d))
             }
@@ -211,18 +212,20 @@ impl ProductSide {
         (row, column): (usize, usize),
         knowledge: &Knowledge,
     ) -> Result<Option<KnownSchedule>> {
-        let own = self.operands(factors);
+        let operands = self.operands(factors);
         match &self.maker {
             ProductMaker::Scheduled { device, schedule } if !is_whole_product(schedule) => {
                 let model = device.identity().name.model().map(String::from);
                 Ok(Some(KnownSchedule { schedule: (**schedule).clone(), model, how: "given" }))
             }
-            ProductMaker::Scheduled { .. } => found(&own, d, Some(row * d.columns + column), knowledge),
+            ProductMaker::Scheduled { .. } => found(&operands, d, Some(row * d.columns + column), knowledge),
             ProductMaker::Library { library, problem, made, .. } => {
                 let model = library.identity().generation.model(&self.name)?.0;
-                let sample = Sample::new(&own, d, JUDGED, 0, None);
-                let predicted =
-                    knowledge.library.zip(made.as_ref()).and_then(|(own, made)| own.predict(problem, made).ok());
+                let sample = Sample::new(&operands, d, JUDGED, 0, None);
+                let predicted = knowledge
+                    .library
+                    .zip(made.as_ref())
+                    .and_then(|(schedules, made)| schedules.predict(problem, made).ok());
                 if let Some(predicted) = predicted {
                     let operands = match serves(&sample.factors, &predicted.schedule) {
                         true => in_formats(&sample.factors, &predicted.schedule)?,
@@ -249,7 +252,7 @@ fn serves(factors: &Factors, schedule: &Schedule) -> bool {
     let i = &schedule.instruction;
     [(factors.a.format, i.a), (factors.b.format, i.b)]
         .iter()
-        .any(|(own, wanted)| own.name == "f32" && wanted.name == "tf32")
+        .any(|(format, wanted)| format.name == "f32" && wanted.name == "tf32")
 }
 
 /// True if the device computes the whole product at once, in its own order.
@@ -278,16 +281,16 @@ fn found(
         // No instruction of the models has these operands.
         Err(_) => return Ok(None),
     }
-    let known = |found: &MatchCandidate, how| KnownSchedule {
-        model: Some(found.arithmetic.model.clone()),
-        schedule: found.schedule.clone(),
+    let known = |candidate: &MatchCandidate, how| KnownSchedule {
+        model: Some(candidate.arithmetic.model.clone()),
+        schedule: candidate.schedule.clone(),
         how,
     };
     if let (None, Some(element)) = (matches.found.first(), element) {
         let mixed = search::mixed(&suspects, factors, d, &matches, &|_| ())?;
         return Ok(mixed.map(|mixed| known(mixed.of(element), "found of the first element that differs")));
     }
-    Ok(matches.found.first().map(|found| known(found, "found")))
+    Ok(matches.found.first().map(|candidate| known(candidate, "found")))
 }
 
 /// Compares the products of two sides; `step` is told each step.
@@ -347,10 +350,12 @@ pub fn between(
                 [x.product(factors, narrowed)?.get(row, column), y.product(factors, narrowed)?.get(row, column)];
             Ok((codes[0] != codes[1]).then_some(codes))
         })?;
-    if let Some(own) = between.smallest.as_ref().filter(|own| own.factors.a.rows == 1 && own.factors.b.columns == 1) {
+    if let Some(smallest) =
+        between.smallest.as_ref().filter(|smallest| smallest.factors.a.rows == 1 && smallest.factors.b.columns == 1)
+    {
         for (at, side) in sides.iter_mut().enumerate() {
             if let Some(known) = &between.known[at] {
-                between.steps[at] = side.steps(known, &own.factors)?;
+                between.steps[at] = side.steps(known, &smallest.factors)?;
             }
         }
     }
@@ -407,17 +412,17 @@ fn arithmetics(
     sides: &mut [ProductSide; 2],
     known: [&KnownSchedule; 2],
 ) -> Result<Option<std::result::Result<Distinction, String>>> {
-    let [x, y] = known.map(|own| (&own.model, &own.schedule.instruction));
+    let [x, y] = known.map(|known| (&known.model, &known.schedule.instruction));
     if x == y && x.0.is_some() {
         return Ok(None);
     }
     let mut simulated = [None, None];
-    for (slot, own) in simulated.iter_mut().zip(known) {
-        *slot = own.model.as_ref().map(|model| ModelDevice::open(model)).transpose()?;
+    for (slot, known) in simulated.iter_mut().zip(known) {
+        *slot = known.model.as_ref().map(|model| ModelDevice::open(model)).transpose()?;
     }
     let mut devices: Vec<&mut dyn Device> = Vec::new();
-    for (side, own) in sides.iter_mut().zip(&mut simulated) {
-        match (own, &mut side.maker) {
+    for (side, simulated) in sides.iter_mut().zip(&mut simulated) {
+        match (simulated, &mut side.maker) {
             (Some(model), _) => devices.push(model),
             (None, ProductMaker::Scheduled { device, .. }) => devices.push(device.as_mut()),
             (None, ProductMaker::Library { .. }) => return Ok(None),
@@ -442,7 +447,7 @@ fn keys(x: &Schedule, y: &Schedule) -> Vec<(String, [Option<Value>; 2])> {
     let [x, y] = [x, y].map(flat);
     let names: BTreeSet<_> = x.iter().chain(&y).map(|(key, _)| key.clone()).collect();
     let of =
-        |all: &[(String, Value)], key: &str| all.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
+        |all: &[(String, Value)], key: &str| all.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
     names
         .into_iter()
         .map(|key| {
@@ -467,7 +472,7 @@ fn flat(schedule: &Schedule) -> Vec<(String, Value)> {
     ];
     for (key, value) in keys {
         match value {
-            Value::Table(table) => all.extend(table.into_iter().map(|(own, value)| (format!("{key}.{own}"), value))),
+            Value::Table(table) => all.extend(table.into_iter().map(|(name, value)| (format!("{key}.{name}"), value))),
             value => all.push((key, value)),
         }
     }

@@ -40,7 +40,7 @@ impl SideRequest {
                     let rows = rows.parse().ok().filter(|rows| *rows > 0);
                     named.rows = Some(rows.ok_or_else(|| wrong(format!("'{what}': expected rows=N, from 1")))?);
                 }
-                Some(("algorithm", own)) => named.algorithm = Some(ChosenAlgorithm::parse(own).map_err(wrong)?),
+                Some(("algorithm", id)) => named.algorithm = Some(ChosenAlgorithm::parse(id).map_err(wrong)?),
                 _ if what.ends_with(".toml") => named.schedule = Some(Schedule::read(what.as_ref())?),
                 _ => match product::instruction(what) {
                     Ok(instruction) => named.schedule = Some(Schedule::new(instruction)?),
@@ -99,10 +99,12 @@ impl PairRequest<'_> {
         self.operands.fit(None)?;
         let schedules = self.sides.each_ref().map(|side| self.schedule_of(side));
         let scheduled = || schedules.iter().flatten();
-        let own = scheduled().find(|own| own.operands.is_some()).or(scheduled().next());
-        let factors = match (own, problem) {
-            (Some(own), Some(problem)) => self.operands.for_schedule(&product::with_library(own, problem)?, notes)?,
-            (Some(own), None) => self.operands.for_schedule(own, notes)?,
+        let schedule = scheduled().find(|schedule| schedule.operands.is_some()).or(scheduled().next());
+        let factors = match (schedule, problem) {
+            (Some(schedule), Some(problem)) => {
+                self.operands.for_schedule(&product::with_library(schedule, problem)?, notes)?
+            }
+            (Some(schedule), None) => self.operands.for_schedule(schedule, notes)?,
             (None, Some(problem)) => self.operands.for_problem(problem, notes)?,
             (None, None) => return Err(unscheduled(&self.sides[0])),
         };

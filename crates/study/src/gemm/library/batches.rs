@@ -133,14 +133,14 @@ impl Campaign<'_> {
 fn batches(campaign: &mut Campaign<'_>, layer: &Layer, rows: &mut Vec<BatchRow>) -> Result<()> {
     let Campaign { library, schedules, model, seed, chosen, .. } = campaign;
     let Problem { n, k, a, b, d, .. } = layer.problem;
-    let own =
+    let generator =
         |operand: u64| random(*seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
-    let weights = draw(k, n, b, d, layer.values, own(1));
+    let weights = draw(k, n, b, d, layer.values, generator(1));
     let mut reference: Option<FirstBatch> = None;
     for &m in &layer.batches {
         interrupt::check()?;
         let problem = Problem { m, ..layer.problem.clone() };
-        let inputs = draw(m, k, a, d, layer.values, own(0));
+        let inputs = draw(m, k, a, d, layer.values, generator(0));
         let mut row = BatchRow {
             layer: layer.name.clone(),
             product: problem.kind(),
@@ -165,14 +165,15 @@ fn batches(campaign: &mut Campaign<'_>, layer: &Layer, rows: &mut Vec<BatchRow>)
             }
             Ok(product) => {
                 row.algorithm = Some(schedules.words(&product.attributes));
-                let own = Matrix::new(1, n, d, product.d.slice(0, n));
+                let first_row = Matrix::new(1, n, d, product.d.slice(0, n));
                 let first = Factors::new(inputs.chosen(&[0], &(0..k).collect::<Vec<_>>()), weights.clone());
                 match schedules.predict(&problem, &product.attributes) {
                     Ok(predicted) => {
-                        let sample = Sample::new(&first, &own, (1, REPLAYED), 0, None);
+                        let sample = Sample::new(&first, &first_row, (1, REPLAYED), 0, None);
                         let again = ModelReplay.product(model, &predicted.schedule, &sample.factors)?;
-                        let found = Differences::between(&again, &sample.d)?;
-                        (row.replayed, row.replayed_equal) = (found.elements, found.elements - found.differing);
+                        let differences = Differences::between(&again, &sample.d)?;
+                        (row.replayed, row.replayed_equal) =
+                            (differences.elements, differences.elements - differences.differing);
                         row.schedule = Some(predicted.schedule.sentence(k));
                     }
                     Err(why) => row.why = Some(why),
@@ -183,14 +184,14 @@ fn batches(campaign: &mut Campaign<'_>, layer: &Layer, rows: &mut Vec<BatchRow>)
                         reference = Some(FirstBatch {
                             attributes: product.attributes,
                             schedule: row.schedule.clone(),
-                            row: own,
+                            row: first_row,
                         });
                     }
                     Some(first) => {
-                        let found = Differences::between(&first.row, &own)?;
-                        row.outcome = if found.differing == 0 { "same" } else { "changed" };
-                        row.differing = Some(found.differing);
-                        row.column = found.first.map(|(_, column, _)| column);
+                        let differences = Differences::between(&first.row, &first_row)?;
+                        row.outcome = if differences.differing == 0 { "same" } else { "changed" };
+                        row.differing = Some(differences.differing);
+                        row.column = differences.first.map(|(_, column, _)| column);
                         row.why =
                             row.why.or_else(|| Some(otherwise(schedules, first, &product.attributes, &row.schedule)));
                     }

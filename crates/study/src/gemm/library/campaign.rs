@@ -130,8 +130,8 @@ impl<'a> Campaign<'a> {
     pub fn factors(&self, asked: &AskedProduct) -> Factors {
         let AskedProduct { problem: p, values } = asked;
         let values = values.unwrap_or(Values::Normal);
-        let own = |operand: u64| random(self.seed ^ fnv1a(p.name().as_bytes()), operand);
-        Factors::new(draw(p.m, p.k, p.a, p.d, values, own(0)), draw(p.k, p.n, p.b, p.d, values, own(1)))
+        let generator = |operand: u64| random(self.seed ^ fnv1a(p.name().as_bytes()), operand);
+        Factors::new(draw(p.m, p.k, p.a, p.d, values, generator(0)), draw(p.k, p.n, p.b, p.d, values, generator(1)))
     }
 
     /// Explains products of drawn operands, a row each; false if repeated failures ended the campaign.
@@ -263,11 +263,11 @@ impl<'a> Campaign<'a> {
         // Kernels do not sum with several accumulators.
         let fast = self.replay.is_fast() && schedule.not_at_once(factors).is_none();
         if fast || terms <= FEW_TERMS {
-            let own = match fast {
+            let product = match fast {
                 true => self.replay.product(&self.model, schedule, factors)?,
                 false => ModelReplay.product(&self.model, schedule, factors)?,
             };
-            let differences = Differences::between(&own, d)?;
+            let differences = Differences::between(&product, d)?;
             let first = differences.first;
             return Ok((differences, first));
         }
@@ -283,7 +283,7 @@ impl<'a> Campaign<'a> {
         let problem = &explained.asked.problem;
         let (formats, scales) = (problem.kind(), (problem.alpha, problem.beta));
         let known: Vec<Schedule> =
-            self.known.iter().filter(|(own, _)| *own == formats).map(|(_, schedule)| schedule.clone()).collect();
+            self.known.iter().filter(|(kind, _)| *kind == formats).map(|(_, schedule)| schedule.clone()).collect();
         let sample = Sample::new(factors, d, SEARCHED, 3, None);
         for schedule in known {
             let operands = in_formats(&sample.factors, &schedule)?;
@@ -307,8 +307,8 @@ impl<'a> Campaign<'a> {
             turn: None,
             kernels: KernelNames::default(),
         };
-        let mut found = Matches::default();
-        match search::find(&suspects, &sample.factors, &sample.d, &mut found, &|_| ()) {
+        let mut matches = Matches::default();
+        match search::find(&suspects, &sample.factors, &sample.d, &mut matches, &|_| ()) {
             Ok(()) => (),
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => {
@@ -316,32 +316,32 @@ impl<'a> Campaign<'a> {
                 return Ok(());
             }
         }
-        for candidate in found.found.iter().take(MOST_FOUND) {
+        for candidate in matches.found.iter().take(MOST_FOUND) {
             let operands = in_formats(factors, &candidate.schedule)?;
             if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {
                 explained.outcome = ProductOutcome::Found;
                 explained.found = Some(candidate.schedule.clone());
-                let others = found.found.len() - 1 + found.unchecked.len();
+                let others = matches.found.len() - 1 + matches.unchecked.len();
                 note(
                     explained,
-                    &format!("{others} others of {} agree on {} elements", found.tried, sample.d.codes.len()),
+                    &format!("{others} others of {} agree on {} elements", matches.tried, sample.d.codes.len()),
                 );
                 self.known.push((formats, candidate.schedule.clone()));
                 return Ok(());
             }
         }
-        let remark = match (&found.nearest, found.found.first()) {
+        let remark = match (&matches.nearest, matches.found.first()) {
             (_, Some(_)) => {
-                format!("{} schedules agree on {} elements and not on all", found.found.len(), sample.d.codes.len())
+                format!("{} schedules agree on {} elements and not on all", matches.found.len(), sample.d.codes.len())
             }
             (Some((near, differences)), _) => format!(
                 "of {} schedules the nearest is {}: it gives {} of {} elements",
-                found.tried,
+                matches.tried,
                 near.schedule.sentence(factors.k()),
                 differences.elements - differences.differing,
                 differences.elements
             ),
-            (None, None) => format!("{} schedules were tried", found.tried),
+            (None, None) => format!("{} schedules were tried", matches.tried),
         };
         note(explained, &remark);
         Ok(())

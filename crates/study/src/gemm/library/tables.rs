@@ -132,7 +132,7 @@ pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &Lib
         remark,
     } = product;
     let p = &asked.problem;
-    let of = |value: fn(&Attributes) -> u32| attributes.as_ref().map(|(own, _)| value(own));
+    let of = |value: fn(&Attributes) -> u32| attributes.as_ref().map(|(attributes, _)| value(attributes));
     let code = |which: usize| first.map(|(_, _, codes)| p.d.hex(codes[which]));
     let predicted = prediction.as_ref().map(|prediction| &prediction.schedule);
     LibraryProductRow {
@@ -147,16 +147,16 @@ pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &Lib
         fast_accumulation: p.fast_accumulation,
         layout: p.layout.name(),
         values: asked.values.map(Values::name),
-        algorithm: attributes.as_ref().map_or_else(String::new, |(own, _)| schedules.words(own)),
-        algorithm_id: of(|own| own.id),
-        tile: of(|own| own.tile),
-        stages: of(|own| own.stages),
-        split_k: of(|own| own.split_k),
-        reduction: of(|own| own.reduction),
-        swizzle: of(|own| own.swizzle),
-        custom: of(|own| own.custom),
-        inner: of(|own| own.inner),
-        cluster: of(|own| own.cluster),
+        algorithm: attributes.as_ref().map_or_else(String::new, |(attributes, _)| schedules.words(attributes)),
+        algorithm_id: of(|attributes| attributes.id),
+        tile: of(|attributes| attributes.tile),
+        stages: of(|attributes| attributes.stages),
+        split_k: of(|attributes| attributes.split_k),
+        reduction: of(|attributes| attributes.reduction),
+        swizzle: of(|attributes| attributes.swizzle),
+        custom: of(|attributes| attributes.custom),
+        inner: of(|attributes| attributes.inner),
+        cluster: of(|attributes| attributes.cluster),
         workspace: attributes.as_ref().map(|(_, bytes)| *bytes),
         schedule: predicted.map(|schedule| schedule.sentence(p.k)),
         schedule_file: predicted.map(Schedule::to_toml),
@@ -242,7 +242,7 @@ fn library_summary(rows: &[LibraryProductRow]) -> Vec<LibrarySummaryRow> {
     for row in rows {
         let fast = if row.fast_accumulation { ".fast" } else { "" };
         let product = format!("{}.{}.{}.{}{fast}", row.d, row.a, row.b, row.compute);
-        let at = summary.iter().position(|own| own.product == product).unwrap_or_else(|| {
+        let at = summary.iter().position(|entry| entry.product == product).unwrap_or_else(|| {
             summary.push(LibrarySummaryRow {
                 product,
                 products: 0,
@@ -257,19 +257,19 @@ fn library_summary(rows: &[LibraryProductRow]) -> Vec<LibrarySummaryRow> {
             });
             summary.len() - 1
         });
-        let own = &mut summary[at];
+        let entry = &mut summary[at];
         let count = match row.outcome {
-            "predicted" => &mut own.predicted,
-            "found" => &mut own.found,
-            "unexplained" => &mut own.unexplained,
-            "refused" => &mut own.refused,
-            _ => &mut own.failed,
+            "predicted" => &mut entry.predicted,
+            "found" => &mut entry.found,
+            "unexplained" => &mut entry.unexplained,
+            "refused" => &mut entry.refused,
+            _ => &mut entry.failed,
         };
         *count += 1;
-        own.products += 1;
-        own.split += usize::from(row.split_k.is_some_and(|parts| parts > 1 && parts != u32::MAX));
-        own.elements += row.elements;
-        own.equal += row.equal;
+        entry.products += 1;
+        entry.split += usize::from(row.split_k.is_some_and(|parts| parts > 1 && parts != u32::MAX));
+        entry.elements += row.elements;
+        entry.equal += row.equal;
     }
     summary
 }

@@ -13,19 +13,19 @@ fn row(path: &Path) -> CheckpointTensorRow {
 fn values_decide_the_direction_of_the_global_scale() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(64, 256);
-    let reciprocal = 1.0 / own.tensor_scale;
-    write(&path, &own.compressed(reciprocal));
+    let tensor = nvfp4(64, 256);
+    let reciprocal = 1.0 / tensor.tensor_scale;
+    write(&path, &tensor.compressed(reciprocal));
     let right = row(&path);
     assert_eq!((right.global_scale_use, right.global_scale_by.as_deref()), (Some("divides"), Some("values")));
-    write(&path, &own.compressed(own.tensor_scale));
+    write(&path, &tensor.compressed(tensor.tensor_scale));
     let wrong = row(&path);
     assert_eq!(wrong.global_scale_by.as_deref(), Some("names"));
     assert!(wrong.doubt.unwrap().contains("values contradict the global scale: if it multiplies"));
     assert!(wrong.largest.unwrap() > 1e6);
-    write(&path, &own.compressed(1.0));
+    write(&path, &tensor.compressed(1.0));
     assert!(row(&path).doubt.unwrap().contains("both directions give the same values"));
-    write(&path, &own.compressed(1.5));
+    write(&path, &tensor.compressed(1.5));
     assert!(row(&path).doubt.unwrap().contains("values do not decide the global scale"));
 }
 
@@ -33,30 +33,31 @@ fn values_decide_the_direction_of_the_global_scale() {
 fn values_exclude_nibbles_that_lie_in_other_blocks_and_decide_no_other_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(64, 256);
-    write(&path, &own.modelopt());
+    let tensor = nvfp4(64, 256);
+    write(&path, &tensor.modelopt());
     let usual = row(&path);
     assert_eq!(usual.nibble_order_by.as_deref(), Some("names; values exclude nibbles 16 apart"));
     let open_orders = "only names decide the order of nibbles: high nibble first or nibbles 8 apart would put the same codes into each block";
     assert!(usual.doubt.as_deref().unwrap().contains(open_orders), "{:?}", usual.doubt);
-    let mut apart = own.modelopt();
-    apart[0].bytes = own.halves().into();
+    let mut apart = tensor.modelopt();
+    apart[0].bytes = tensor.halves().into();
     write(&path, &apart);
     let doubt = row(&path).doubt.unwrap();
     assert!(doubt.contains("values contradict the order of nibbles: nibbles 16 apart fit"), "{doubt}");
     // Swapped nibbles, and those 8 apart, stay in their blocks: all is as with the usual order.
-    let packed = own.modelopt()[0].bytes.to_vec();
+    let packed = tensor.modelopt()[0].bytes.to_vec();
     let swapped = packed.iter().map(|byte| byte.rotate_left(4)).collect::<Vec<u8>>();
-    let eight = own.codes.chunks(16).flat_map(|run| (0..8).map(|at| run[at] | run[at + 8] << 4).collect::<Vec<u8>>());
+    let eight =
+        tensor.codes.chunks(16).flat_map(|run| (0..8).map(|at| run[at] | run[at + 8] << 4).collect::<Vec<u8>>());
     for bytes in [swapped, eight.collect()] {
-        let mut other = own.modelopt();
+        let mut other = tensor.modelopt();
         other[0].bytes = bytes.into();
         write(&path, &other);
         let found = row(&path);
         assert_eq!((found.nibble_order_by, found.doubt), (usual.nibble_order_by.clone(), usual.doubt.clone()));
     }
     // A description decides.
-    write(&path, &own.modelopt());
+    write(&path, &tensor.modelopt());
     let config = r#"{"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}"#;
     fs::write(folder.path().join("config.json"), config).unwrap();
     assert!(!row(&path).doubt.is_some_and(|doubt| doubt.contains("order of nibbles")));
@@ -81,17 +82,17 @@ fn scales_that_cannot_be_right_are_doubted() {
         write(&path, arrays);
         row(&path).doubt.unwrap_or_default()
     };
-    let own = nvfp4(100, 256);
+    let tensor = nvfp4(100, 256);
     for (global, word) in [(0.0f32, "0"), (f32::NAN, "NaN"), (f32::INFINITY, "inf"), (-2048.0, "-2048")] {
-        let found = doubt(&own.compressed(global));
-        assert!(found.contains(&format!("the global scale is {word}, and scales are positive numbers")), "{found}");
+        let doubts = doubt(&tensor.compressed(global));
+        assert!(doubts.contains(&format!("the global scale is {word}, and scales are positive numbers")), "{doubts}");
     }
-    let mut wrong = own.modelopt();
-    let mut scales = own.scales.clone();
+    let mut wrong = tensor.modelopt();
+    let mut scales = tensor.scales.clone();
     (scales[3], scales[40], scales[41]) = (0x7f, 0xb8, 0xb9);
     wrong[1].bytes = scales.into();
-    let found = doubt(&wrong);
-    assert!(found.contains("1 scale is NaN; 2 scales are negative"), "{found}");
+    let doubts = doubt(&wrong);
+    assert!(doubts.contains("1 scale is NaN; 2 scales are negative"), "{doubts}");
     // Scales of one tensor, of rows and of blocks, and their reciprocals.
     for (columns, scales) in [(300, vec![1]), (300, vec![200, 1]), (256, vec![2, 2])] {
         let fp8 = |scale: f32| {
@@ -152,11 +153,11 @@ fn long_integers_are_compared_exactly() {
     let (signed, unsigned) = (format("s64"), Content::Unsigned(8));
     let words = [large, large + 7, u64::MAX];
     assert_eq!(compared((signed, words), (signed, words)).finding, "same values");
-    let found = compared((signed, words), (signed, [large + 1, large + 7, u64::MAX]));
-    assert_eq!((found.finding.as_str(), found.differ, found.max_difference), ("values differ", Some(1), Some(1.0)));
+    let row = compared((signed, words), (signed, [large + 1, large + 7, u64::MAX]));
+    assert_eq!((row.finding.as_str(), row.differ, row.max_difference), ("values differ", Some(1), Some(1.0)));
     // The same bits are -1 and 2^64 - 1.
-    let found = compared((signed, words), (unsigned, words));
-    assert_eq!((found.differ, found.max_difference), (Some(1), Some(2f64.powi(64))));
+    let row = compared((signed, words), (unsigned, words));
+    assert_eq!((row.differ, row.max_difference), (Some(1), Some(2f64.powi(64))));
     assert_eq!(compared((signed, [large, 5, 7]), (unsigned, [large, 5, 7])).finding, "same values");
     let double = |value: f64| value.to_bits();
     let doubles = [double(2f64.powi(60)), double(5.0), double(7.0)];
@@ -175,28 +176,28 @@ fn nans_and_infinities_of_one_file_alone_are_counted() {
         compare((&x, x.get("w").unwrap()), (&y, y.get("w").unwrap()), &mut |_| {}).unwrap()
     };
     let (nan, infinite) = (f32::NAN, f32::INFINITY);
-    let found = compared([1.0, nan, nan, infinite], [1.0, nan, 2.0, 3.0]);
-    assert_eq!(found.finding, "values differ; 1 NaN in the first only, 1 infinite in the first only");
-    assert_eq!((found.differ, found.max_difference), (Some(2), None));
-    let found = compared([1.0, 2.0, nan, infinite], [1.5, nan, nan, infinite]);
-    assert_eq!(found.finding, "values differ; 1 NaN in the second only");
-    assert_eq!((found.differ, found.max_difference), (Some(2), Some(0.5)));
+    let row = compared([1.0, nan, nan, infinite], [1.0, nan, 2.0, 3.0]);
+    assert_eq!(row.finding, "values differ; 1 NaN in the first only, 1 infinite in the first only");
+    assert_eq!((row.differ, row.max_difference), (Some(2), None));
+    let row = compared([1.0, 2.0, nan, infinite], [1.5, nan, nan, infinite]);
+    assert_eq!(row.finding, "values differ; 1 NaN in the second only");
+    assert_eq!((row.differ, row.max_difference), (Some(2), Some(0.5)));
 }
 
 #[test]
 fn blocks_of_zeros_and_shapes_decide_the_order_of_scales() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(128, 256);
+    let tensor = nvfp4(128, 256);
     let order = |arrays: &[Array<'static>]| {
         write(&path, arrays);
         let row = row(&path);
         (row.scale_order.unwrap(), row.scale_order_by.unwrap(), row.doubt.unwrap_or_default())
     };
-    let (words, by, _) = order(&own.modelopt());
+    let (words, by, _) = order(&tensor.modelopt());
     assert_eq!((words.as_str(), by.as_str()), ("scales in rows", "values"));
-    let mut tiles = own.modelopt();
-    tiles[1].bytes = own.tiles().into();
+    let mut tiles = tensor.modelopt();
+    tiles[1].bytes = tensor.tiles().into();
     let (words, _, doubt) = order(&tiles);
     assert_eq!(words, "scales in rows");
     assert!(
@@ -204,61 +205,61 @@ fn blocks_of_zeros_and_shapes_decide_the_order_of_scales() {
         "{doubt}"
     );
     // Rows that fill no tile leave one order.
-    let own = nvfp4(100, 256);
-    let (words, by, _) = order(&own.modelopt());
+    let tensor = nvfp4(100, 256);
+    let (words, by, _) = order(&tensor.modelopt());
     assert_eq!((words.as_str(), by.as_str()), ("scales in rows", "shape"));
-    let mut tiles = own.modelopt();
-    tiles[1] = array("l.weight_scale", &[128, 16], format("e4m3"), own.tiles());
+    let mut tiles = tensor.modelopt();
+    tiles[1] = array("l.weight_scale", &[128, 16], format("e4m3"), tensor.tiles());
     let (words, by, _) = order(&tiles);
     assert_eq!((words.as_str(), by.as_str()), ("scales in tiles of 128x4", "shape"));
-    assert_eq!(values(&open(&path), "l.weight"), own.values);
+    assert_eq!(values(&open(&path), "l.weight"), tensor.values);
 }
 
 #[test]
 fn a_difference_is_explained_by_the_convention_that_makes_it() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (folder.path().join("1.safetensors"), folder.path().join("2.safetensors"));
-    let own = nvfp4(128, 256);
+    let tensor = nvfp4(128, 256);
     let finding = |first: &[Array<'static>], second: &[Array<'static>]| {
         write(&one, first);
         write(&two, second);
         let (x, y) = (open(&one), open(&two));
         compare((&x, x.get("l.weight").unwrap()), (&y, y.get("l.weight").unwrap()), &mut |_| {}).unwrap()
     };
-    let base = own.modelopt();
+    let base = tensor.modelopt();
     let changed = |at: usize, bytes: Vec<u8>| {
-        let mut arrays = own.modelopt();
+        let mut arrays = tensor.modelopt();
         arrays[at].bytes = bytes.into();
         arrays
     };
     assert_eq!(finding(&base, &base).finding, "same values");
     let swapped: Vec<u8> = base[0].bytes.iter().map(|byte| byte.rotate_left(4)).collect();
-    let reversed = finding(&base, &changed(2, single(1.0 / own.tensor_scale)));
+    let reversed = finding(&base, &changed(2, single(1.0 / tensor.tensor_scale)));
     assert!(reversed.finding.contains("reciprocal"), "{}", reversed.finding);
     assert_eq!((reversed.same_codes, reversed.same_scales), (Some(true), Some(true)));
     for (other, part) in [
         (changed(0, swapped.clone()), "the second file's nibbles are in another order (high nibble first)"),
-        (changed(0, own.halves()), "the second file's nibbles are in another order (nibbles 16 apart)"),
-        (changed(1, own.tiles()), "the second file has its scales in tiles of 128x4"),
+        (changed(0, tensor.halves()), "the second file's nibbles are in another order (nibbles 16 apart)"),
+        (changed(1, tensor.tiles()), "the second file has its scales in tiles of 128x4"),
     ] {
-        let found = finding(&base, &other);
+        let row = finding(&base, &other);
         assert!(
-            found.finding.starts_with("same codes and scales, but ") && found.finding.contains(part),
+            row.finding.starts_with("same codes and scales, but ") && row.finding.contains(part),
             "{}",
-            found.finding
+            row.finding
         );
         assert!(finding(&other, &base).finding.starts_with("same codes and scales, but "));
         // Against decoded values too.
-        let bytes = own.values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        let plain = [array("l.weight", &own.shape, format("f32"), bytes)];
+        let bytes = tensor.values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let plain = [array("l.weight", &tensor.shape, format("f32"), bytes)];
         assert_eq!(finding(&plain, &base).finding, "same values");
-        let found = finding(&plain, &other);
-        assert!(found.finding.contains("the same values if the second file has"), "{}", found.finding);
+        let row = finding(&plain, &other);
+        assert!(row.finding.contains("the same values if the second file has"), "{}", row.finding);
     }
     let mut codes = base[0].bytes.to_vec();
     codes[5] ^= 3;
-    let found = finding(&base, &changed(0, codes));
-    assert_eq!((found.finding.as_str(), found.differ), ("same scales, but the codes differ", Some(1)));
-    let rounded = finding(&own.compressed(1.0 / own.tensor_scale), &base);
+    let row = finding(&base, &changed(0, codes));
+    assert_eq!((row.finding.as_str(), row.differ), ("same scales, but the codes differ", Some(1)));
+    let rounded = finding(&tensor.compressed(1.0 / tensor.tensor_scale), &base);
     assert!(rounded.finding.contains("differ by rounding") || rounded.finding == "same values", "{}", rounded.finding);
 }

@@ -6,8 +6,8 @@ use super::*;
 fn damaged_checkpoints_are_refused_or_read_whatever_was_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(4, 64);
-    write(&path, &own.compressed(2048.0));
+    let tensor = nvfp4(4, 64);
+    write(&path, &tensor.compressed(2048.0));
     let good = fs::read(&path).unwrap();
     let read = |bytes: &[u8]| -> crate::Result<()> {
         fs::write(&path, bytes).unwrap();
@@ -24,7 +24,7 @@ fn damaged_checkpoints_are_refused_or_read_whatever_was_changed() {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     for _ in 0..400 {
         let mut changed = good.clone();
-        let at = random.next_u32() as usize % (good.len() - own.codes.len() / 2);
+        let at = random.next_u32() as usize % (good.len() - tensor.codes.len() / 2);
         changed[at] = random.next_u32() as u8;
         if let Err(error) = read(&changed) {
             assert_eq!(error.exit_status(), 2);
@@ -36,16 +36,16 @@ fn damaged_checkpoints_are_refused_or_read_whatever_was_changed() {
 fn parts_that_do_not_belong_together_are_refused_with_the_shapes_of_both() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(4, 64);
+    let tensor = nvfp4(4, 64);
     let refused = |arrays: &[Array<'static>], parts: &[&str]| {
         write(&path, arrays);
         let error = open(&path).complete().unwrap_err();
         assert_eq!(error.exit_status(), 2);
         assert!(parts.iter().all(|part| error.to_string().contains(part)), "{error}");
     };
-    let good = own.compressed(2048.0);
+    let good = tensor.compressed(2048.0);
     let without = |at: usize| {
-        good.iter().enumerate().filter(|(own, _)| *own != at).map(|(_, array)| array.clone()).collect::<Vec<_>>()
+        good.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, array)| array.clone()).collect::<Vec<_>>()
     };
     refused(&without(1), &["'l.weight_packed': the array 'l.weight_scale' with its scales is missing"]);
     refused(&without(2), &["the array 'l.weight_global_scale' with its global scale is missing"]);

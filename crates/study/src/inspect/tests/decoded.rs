@@ -30,8 +30,8 @@ fn gguf(path: &Path, rows: u64) {
 fn a_decoded_array_has_the_values_of_its_tensor_from_any_place_on() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let own = nvfp4(5, 96);
-    write(&at("packed.safetensors"), &own.modelopt());
+    let tensor = nvfp4(5, 96);
+    write(&at("packed.safetensors"), &tensor.modelopt());
     let codes: Vec<u8> = (0..5 * 64u32).map(|n| (n * 37 % 64) as u8).collect();
     let six = [
         array("l.weight_packed", &[5, 48], BYTES, crate::array::pack(&codes, 64, 6)),
@@ -104,16 +104,16 @@ fn a_quantised_tensor_that_is_not_decoded_is_refused_if_it_is_wanted() {
     assert!(open(&path).decoded(&|name| name == "m.weight").is_ok());
     // Codes and scales that end too soon.
     write(&path, &nvfp4(2, 32).modelopt());
-    let whole = fs::read(&path).unwrap();
+    let bytes = fs::read(&path).unwrap();
     for less in [1, 8, 20] {
-        fs::write(&path, &whole[..whole.len() - less]).unwrap();
+        fs::write(&path, &bytes[..bytes.len() - less]).unwrap();
         let error = open(&path).decoded(&|_| true).unwrap_err().to_string();
         assert!(error.contains("the file ends in its data"), "{less}: {error}");
     }
     let cut = folder.path().join("m.gguf");
     gguf(&cut, 5);
-    let whole = fs::read(&cut).unwrap();
-    fs::write(&cut, &whole[..whole.len() - 1]).unwrap();
+    let bytes = fs::read(&cut).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - 1]).unwrap();
     let error = open(&cut).decoded(&|_| true).unwrap_err().to_string();
     assert!(error.contains("'l.weight' is not decoded: the file ends in its data"), "{error}");
     write(&path, &nvfp4(2, 32).compressed(1.0)[..2]);

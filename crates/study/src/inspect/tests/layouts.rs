@@ -6,9 +6,9 @@ use super::*;
 fn modelopt_and_compressed_tensors_have_the_same_values() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(32, 256);
-    write(&path, &own.modelopt());
-    assert_eq!(values(&open(&path), "l.weight"), own.values);
+    let tensor = nvfp4(32, 256);
+    write(&path, &tensor.modelopt());
+    assert_eq!(values(&open(&path), "l.weight"), tensor.values);
     // A power of two has an exact reciprocal.
     let halved = Nvfp4 { tensor_scale: 2f32.powi(-12), ..nvfp4(32, 256) };
     write(&path, &halved.modelopt());
@@ -23,14 +23,14 @@ fn modelopt_and_compressed_tensors_have_the_same_values() {
 fn a_quotient_is_rounded_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(2, 32);
+    let tensor = nvfp4(2, 32);
     let f32 = find("f32").unwrap();
     for global in [3.0f32, 2751.3, 1.0 / 3.0] {
-        write(&path, &own.compressed(global));
+        write(&path, &tensor.compressed(global));
         let found = values(&open(&path), "l.weight");
         let (e2m1, e4m3) = (find("e2m1").unwrap(), find("e4m3").unwrap());
         for (at, found) in found.iter().enumerate() {
-            let product = e2m1.to_f64(u64::from(own.codes[at])) * e4m3.to_f64(u64::from(own.scales[at / 16]));
+            let product = e2m1.to_f64(u64::from(tensor.codes[at])) * e4m3.to_f64(u64::from(tensor.scales[at / 16]));
             // The neighbours of the quotient are on its two sides: |product - found * global| is at most half an ulp times global.
             let error = (product - f64::from(*found) * f64::from(global)).abs();
             let ulp = f64::from(f32::from_bits(found.abs().to_bits() + 1) - found.abs());
@@ -217,9 +217,9 @@ fn packed_types_of_safetensors_are_formats() {
 fn a_layout_of_the_users_own_is_the_only_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(64, 256);
-    let mut arrays = own.modelopt();
-    arrays[0] = array("l.q", &[64, 128], BYTES, own.codes.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect());
+    let tensor = nvfp4(64, 256);
+    let mut arrays = tensor.modelopt();
+    arrays[0] = array("l.q", &[64, 128], BYTES, tensor.codes.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect());
     arrays[1].name = "l.s".into();
     arrays[2].name = "l.g".into();
     write(&path, &arrays);
@@ -228,7 +228,7 @@ fn a_layout_of_the_users_own_is_the_only_one() {
     let layout = Layout::parse(text, "mine", "mine.toml").unwrap();
     let checkpoint = Checkpoint::open(&path, Some(&layout), None).unwrap();
     assert_eq!((checkpoint.tensors.len(), checkpoint.tensors[0].named_by), (1, "‹layout›"));
-    assert_eq!(values(&checkpoint, "l.weight"), own.values);
+    assert_eq!(values(&checkpoint, "l.weight"), tensor.values);
     assert_eq!(checkpoint.tensors[0].reading().unwrap().global, Some(GlobalScale::Multiplies));
     // Without it, scales are seen by their shape next to the codes.
     let unread = open(&path);
@@ -240,31 +240,31 @@ fn a_layout_of_the_users_own_is_the_only_one() {
 fn codes_of_a_packed_type_are_read_by_a_layout_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(4, 64);
-    let mut arrays = own.modelopt();
+    let tensor = nvfp4(4, 64);
+    let mut arrays = tensor.modelopt();
     // A file keeps the type of codes that are packed.
-    arrays[0] = array("l.weight", &[4, 64], format("e2m1"), pack_pairs(&own.codes, 64));
+    arrays[0] = array("l.weight", &[4, 64], format("e2m1"), pack_pairs(&tensor.codes, 64));
     write(&path, &arrays);
     assert_eq!(open(&path).get("l.weight").unwrap().layouts, ["an unknown layout"]);
     let text = include_str!("../../../../../layouts/modelopt-nvfp4.toml").replace("\"U8\"", "\"F4\"");
     let layout = Layout::parse(&text, "mine", "mine.toml").unwrap();
     let checkpoint = Checkpoint::open(&path, Some(&layout), None).unwrap();
     assert_eq!((checkpoint.tensors.len(), &checkpoint.tensors[0].shape), (1, &vec![4, 64]));
-    assert_eq!(values(&checkpoint, "l.weight"), own.values);
+    assert_eq!(values(&checkpoint, "l.weight"), tensor.values);
 }
 
 #[test]
 fn long_rows_are_read_in_parts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
-    let own = nvfp4(2, 3 << 16);
-    write(&path, &own.modelopt());
+    let tensor = nvfp4(2, 3 << 16);
+    write(&path, &tensor.modelopt());
     let checkpoint = open(&path);
     assert!(checkpoint.tensors[0].pieces().all(|piece| piece.len() <= 1 << 16));
-    assert_eq!(values(&checkpoint, "l.weight"), own.values);
+    assert_eq!(values(&checkpoint, "l.weight"), tensor.values);
     // In tiles, too.
-    let mut tiles = own.modelopt();
-    tiles[1] = array("l.weight_scale", &[128, 3 << 12], format("e4m3"), own.tiles());
+    let mut tiles = tensor.modelopt();
+    tiles[1] = array("l.weight_scale", &[128, 3 << 12], format("e4m3"), tensor.tiles());
     write(&path, &tiles);
-    assert_eq!(values(&open(&path), "l.weight"), own.values);
+    assert_eq!(values(&open(&path), "l.weight"), tensor.values);
 }

@@ -80,13 +80,13 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
         };
         conversion.run(&from, &to, &mut |_, _| {}).unwrap();
         let checkpoint = open(&to);
-        assert!(checkpoint.tensors[0].layouts.iter().any(|own| own == layout), "{:?}", checkpoint.tensors[0].layouts);
+        assert!(checkpoint.tensors[0].layouts.iter().any(|name| name == layout), "{:?}", checkpoint.tensors[0].layouts);
         assert_eq!(checkpoint.tensors[0].shape, [256, 256], "{layout}");
         let expected = quantizer.quantize(&weights, 256).dequantize();
-        for (own, expected) in values(&checkpoint, "l.weight").into_iter().zip(expected) {
+        for (value, expected) in values(&checkpoint, "l.weight").into_iter().zip(expected) {
             // The reciprocal of a tensor scale is rounded.
             let slack = if layout == "compressed-tensors-nvfp4" { expected.abs() * 2f32.powi(-22) } else { 0.0 };
-            assert!((own - expected).abs() <= slack, "{layout}: {own} {expected}");
+            assert!((value - expected).abs() <= slack, "{layout}: {value} {expected}");
             count += 1;
         }
     }

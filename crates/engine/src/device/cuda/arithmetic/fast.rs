@@ -50,7 +50,8 @@ pub(super) fn factor(program: &Program) -> OperandForm {
     if let Some(ElementaryOperation::Integer(_)) = program.operations().next() {
         return OperandForm::Integer;
     }
-    let general = program.specials.is_some() || !program.has_usual_specials() || program.unpack.iter().any(|unpack| unpack.zeros);
+    let general =
+        program.specials.is_some() || !program.has_usual_specials() || program.unpack.iter().any(|unpack| unpack.zeros);
     if general || program.instruction.scale.is_some() || !program.operations().all(has_fast_destination) {
         return OperandForm::None;
     }
@@ -85,7 +86,7 @@ fn is_plain(multiply: &Multiply) -> bool {
 fn is_chain(program: &Program, name: &str) -> bool {
     let format = format::find(name).expect("the format table has f32 and f64");
     let binary = |rounding| matches!(rounding, Rounding::Rne | Rounding::Rz | Rounding::Ru | Rounding::Rd);
-    let own = |to: &Destination| {
+    let is_standard = |to: &Destination| {
         to.target.format == format
             && binary(to.target.rounding)
             && to.target.overflow == Overflow::Standard
@@ -104,11 +105,11 @@ fn is_chain(program: &Program, name: &str) -> bool {
     let wide = name == "f64";
     let small = wide || is_small(program.output.target.format);
     let operations = program.operations().all(|operation| match operation {
-        ElementaryOperation::Fma { factors, to, nans, .. } => is_whole(factors) && own(to) && same_nans(nans),
+        ElementaryOperation::Fma { factors, to, nans, .. } => is_whole(factors) && is_standard(to) && same_nans(nans),
         // A product at the start of a chain.
         ElementaryOperation::Multiply(multiply) => is_plain(multiply) && multiply.len() == 1,
         ElementaryOperation::Round { value, to, passes_nan } => {
-            matches!(value, Source::Product(..)) && own(to) && !passes_nan
+            matches!(value, Source::Product(..)) && is_standard(to) && !passes_nan
         }
         ElementaryOperation::Add { terms, to, nans } => {
             let held = terms.iter().all(|term| !matches!(term, Source::Product(..)));
@@ -146,7 +147,7 @@ fn narrow_sums(program: &Program) -> bool {
             kinds.push((sum.alignment, multiply.normalised));
             let addend = sum.addends.as_slice();
             let one =
-                matches!(addend, [own] if own.bits.is_none() && own.drop.is_none() && !is_open(program, own.source));
+                matches!(addend, [only] if only.bits.is_none() && only.drop.is_none() && !is_open(program, only.source));
             let signed = matches!(to.zero, ZeroSign::Ieee | ZeroSign::ExactPositive) || *passes_nan;
             *value == Source::Value(at)
                 && !signed

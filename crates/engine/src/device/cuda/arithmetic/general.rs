@@ -125,8 +125,8 @@ fn products(name: &str, multiply: &Multiply, destinations: &Destinations) -> Str
 fn sums(name: &str, sum: &Sum, specials_only: bool) -> String {
     let alignment = sum.alignment.as_ref();
     let bits = alignment.map_or(0, |alignment| alignment.bits);
-    let own = |addend: &Addend| addend.bits.unwrap_or(bits);
-    let most = sum.addends.iter().map(own).fold(bits, i32::max);
+    let bits_of = |addend: &Addend| addend.bits.unwrap_or(bits);
+    let most = sum.addends.iter().map(bits_of).fold(bits, i32::max);
     let addends = |value: &dyn Fn(&Addend) -> i32| sum.addends.iter().map(|a| value(a).to_string()).collect::<Vec<_>>();
     format!(
         "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {}, STICKY = {}, SATURATES = {}, COMPLEMENT = {}, SPECIALS_ONLY = {specials_only};\n    \
@@ -142,7 +142,7 @@ fn sums(name: &str, sum: &Sum, specials_only: bool) -> String {
         alignment.and_then(|alignment| alignment.sticky_place).unwrap_or(FAR),
         alignment.and_then(|alignment| Some(most + alignment.carry? + 2)).unwrap_or(FAR),
         sum.addends.len(),
-        lookup("int", "addend_bits", &addends(&own)),
+        lookup("int", "addend_bits", &addends(&bits_of)),
         lookup("int", "addend_drop", &addends(&|addend| addend.drop.unwrap_or(FAR))),
         nan_order(&sum.nans),
     )

@@ -71,7 +71,7 @@ impl CublasLt {
     pub fn open(ordinal: usize) -> Result<CublasLt> {
         let (functions, file) = functions()?;
         let gpu = gpu::get(ordinal)?;
-        let (own, _) = super::identify(&gpu)?;
+        let (gpu_identity, _) = super::identify(&gpu)?;
         let context = CudaContext::new(ordinal).map_err(|error| gpu::failure("opening the GPU", error))?;
         let stream = context.default_stream();
         let handle = LibraryHandle::new(functions)?;
@@ -79,7 +79,7 @@ impl CublasLt {
         let version = objects::version(functions);
         let mut details =
             vec![("library".to_string(), format!("cuBLASLt {version}")), ("library_file".to_string(), file.clone())];
-        details.extend(own.details);
+        details.extend(gpu_identity.details);
         Ok(CublasLt {
             workspace: stream.alloc_zeros::<u8>(WORKSPACE).map_err(memory)?,
             one: stream.clone_htod(&[1.0_f32]).map_err(memory)?,
@@ -90,7 +90,7 @@ impl CublasLt {
                 name: DeviceName::CublasLt(ordinal),
                 description: format!("cuBLASLt {version} on {}", gpu.name),
                 details,
-                generation: own.generation,
+                generation: gpu_identity.generation,
             },
         })
     }
@@ -105,7 +105,7 @@ impl CublasLt {
                 status_name(status)
             ))
         };
-        let mut found = HeuristicResult::default();
+        let mut result = HeuristicResult::default();
         let [a, b, c, d] = [&call.a, &call.b, &call.c, &call.d].map(MatrixLayout::raw);
         match chosen {
             None => {
@@ -124,12 +124,12 @@ impl CublasLt {
                         d,
                         preference.raw(),
                         1,
-                        &mut found,
+                        &mut result,
                         &mut count,
                     )
                 };
-                if status != 0 || count < 1 || found.state != 0 {
-                    return Err(refused("has no algorithm for", if status != 0 { status } else { found.state }));
+                if status != 0 || count < 1 || result.state != 0 {
+                    return Err(refused("has no algorithm for", if status != 0 { status } else { result.state }));
                 }
             }
             Some(chosen) => {
@@ -169,19 +169,19 @@ impl CublasLt {
                 #[allow(unsafe_code)]
                 let status = unsafe {
                     let (handle, description) = (self.handle.raw(), call.description.raw());
-                    (self.functions.algo_check)(handle, description, a, b, c, d, &algo, &mut found)
+                    (self.functions.algo_check)(handle, description, a, b, c, d, &algo, &mut result)
                 };
-                if status != 0 || found.state != 0 {
+                if status != 0 || result.state != 0 {
                     return Err(refused(
                         "does not take the chosen algorithm for",
-                        if status != 0 { status } else { found.state },
+                        if status != 0 { status } else { result.state },
                     ));
                 }
-                found.algo = algo;
+                result.algo = algo;
             }
         }
-        match found.workspace <= WORKSPACE {
-            true => Ok((found.algo, found.workspace)),
+        match result.workspace <= WORKSPACE {
+            true => Ok((result.algo, result.workspace)),
             false => Err(refused("needs more than 32 MiB of scratch memory for", 0)),
         }
     }
@@ -223,8 +223,8 @@ impl CublasLt {
         }
         if is_fp8(problem.a) || is_fp8(problem.b) {
             let (one, _guard) = self.one.device_ptr(&self.stream);
-            let scaled = if is_fp8(problem.d) { &SCALES[..] } else { &SCALES[..2] };
-            scaled.iter().try_for_each(|number| description.set(*number, &one))?;
+            let scales = if is_fp8(problem.d) { &SCALES[..] } else { &SCALES[..2] };
+            scales.iter().try_for_each(|number| description.set(*number, &one))?;
             description.set(FAST_ACCUMULATION, &i8::from(problem.fast_accumulation))?;
         }
         let layout = |format, (rows, columns): (usize, usize)| {
@@ -380,8 +380,8 @@ fn numbers_of(compute: Compute) -> [c_int; 2] {
 }
 
 fn type_of(format: &Format) -> Result<c_int> {
-    let found = TYPES.iter().find(|(name, _)| *name == format.name).map(|(_, number)| *number);
-    found.ok_or_else(|| {
+    let number = TYPES.iter().find(|(name, _)| *name == format.name).map(|(_, number)| *number);
+    number.ok_or_else(|| {
         let known: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
         Error::unavailable(format!(
             "cuBLASLt products of {format} are not supported; supported formats: {}",

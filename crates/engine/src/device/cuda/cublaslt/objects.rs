@@ -93,7 +93,7 @@ impl LibraryHandle {
 
 /// The description of a product.
 pub(super) struct MatmulDescription {
-    own: Owned,
+    object: Owned,
     set: unsafe extern "C" fn(Opaque, c_int, *const c_void, usize) -> c_int,
 }
 
@@ -102,20 +102,20 @@ impl MatmulDescription {
     pub(super) fn new(functions: &Functions, compute: c_int, scale: c_int) -> Result<MatmulDescription> {
         // SAFETY: the pointer is to a live pointer.
         let create = |raw| unsafe { (functions.description_create)(raw, compute, scale) };
-        let own = Owned::new("cublasLtMatmulDescCreate", functions.description_destroy, create)?;
-        Ok(MatmulDescription { own, set: functions.description_set })
+        let object = Owned::new("cublasLtMatmulDescCreate", functions.description_destroy, create)?;
+        Ok(MatmulDescription { object, set: functions.description_set })
     }
 
     /// Sets an attribute to a value of its type.
     #[allow(unsafe_code)]
     pub(super) fn set<T: Copy>(&self, number: c_int, value: &T) -> Result<()> {
         // SAFETY: the object and the value are live.
-        let status = unsafe { (self.set)(self.own.raw, number, (&raw const *value).cast(), size_of::<T>()) };
+        let status = unsafe { (self.set)(self.object.raw, number, (&raw const *value).cast(), size_of::<T>()) };
         succeeded(&format!("cublasLtMatmulDescSetAttribute({number})"), status)
     }
 
     pub(super) fn raw(&self) -> Opaque {
-        self.own.raw
+        self.object.raw
     }
 }
 
@@ -144,15 +144,15 @@ impl Preference {
     pub(super) fn new(functions: &Functions, workspace: usize, alignment: u32) -> Result<Preference> {
         // SAFETY: the pointer is to a live pointer.
         let create = |raw| unsafe { (functions.preference_create)(raw) };
-        let own = Owned::new("cublasLtMatmulPreferenceCreate", functions.preference_destroy, create)?;
+        let object = Owned::new("cublasLtMatmulPreferenceCreate", functions.preference_destroy, create)?;
         let set = |number, pointer: *const c_void, size| {
             // SAFETY: the object is live, and the value has this size.
-            let status = unsafe { (functions.preference_set)(own.raw, number, pointer, size) };
+            let status = unsafe { (functions.preference_set)(object.raw, number, pointer, size) };
             succeeded(&format!("cublasLtMatmulPreferenceSetAttribute({number})"), status)
         };
         set(PREFERRED_WORKSPACE, (&raw const workspace).cast(), size_of::<usize>())?;
         ALIGNMENTS.iter().try_for_each(|number| set(*number, (&raw const alignment).cast(), size_of::<u32>()))?;
-        Ok(Preference(own))
+        Ok(Preference(object))
     }
 
     pub(super) fn raw(&self) -> Opaque {

@@ -17,7 +17,7 @@ use crate::{
 const FORMAT: &str = "tcnum.format";
 
 /// The content of a file of this program.
-pub(super) enum OwnContent {
+pub(super) enum ConvertedContent {
     /// Codes of a format without scales, and the arrays that are none.
     Codes(&'static Format, BTreeSet<String>),
     /// Blocks.
@@ -28,29 +28,34 @@ pub(super) enum OwnContent {
 
 /// True for an array that `tcnum convert` wrote and did not leave unchanged, by the metadata.
 pub(super) fn is_converted(metadata: &BTreeMap<String, String>, name: &str) -> bool {
-    let unchanged = || metadata.get("tcnum.unchanged").is_some_and(|names| names.lines().any(|own| own == name));
+    let unchanged = || metadata.get("tcnum.unchanged").is_some_and(|names| names.lines().any(|line| line == name));
     metadata.contains_key(FORMAT) && !unchanged()
 }
 
 /// Types that codes of a format can have in a file.
 fn stored(format: &'static Format) -> Vec<String> {
-    let own = Content::Format(stored_scale(format)).type_name();
-    [own, Content::Unsigned(format.bytes()).type_name()].into()
+    let type_name = Content::Format(stored_scale(format)).type_name();
+    [type_name, Content::Unsigned(format.bytes()).type_name()].into()
 }
 
-impl OwnContent {
+impl ConvertedContent {
     /// The content that the metadata of a file describe; `None` for files of other programs.
-    pub(super) fn of(metadata: &BTreeMap<String, String>) -> Option<OwnContent> {
+    pub(super) fn of(metadata: &BTreeMap<String, String>) -> Option<ConvertedContent> {
         let name = metadata.get(FORMAT)?;
         let text = |key: &str| metadata.get(key).map(String::as_str);
         let unknown = |what: &str| {
-            Some(OwnContent::Unknown(format!("its metadata name the format '{name}', whose {what} is not known here")))
+            Some(ConvertedContent::Unknown(format!(
+                "its metadata name the format '{name}', whose {what} is not known here"
+            )))
         };
         let shipped = block::find(name);
         let (element, exponent, scale, tensor_scale) = match (shipped, text("tcnum.scale")) {
-            (Some(own), _) => {
-                (own.element.format, own.element.exponent, own.scale, own.tensor_scale.map(|own| own.name))
-            }
+            (Some(format), _) => (
+                format.element.format,
+                format.element.exponent,
+                format.scale,
+                format.tensor_scale.map(|scale| scale.name),
+            ),
             (None, Some(scale)) => {
                 let Ok(element) = find(text("tcnum.element").unwrap_or(name)) else { return unknown("element format") };
                 let Ok(scale) = find(scale) else { return unknown("scale format") };
@@ -60,7 +65,7 @@ impl OwnContent {
             (None, None) => {
                 let Ok(format) = find(name) else { return unknown("values") };
                 let unchanged = text("tcnum.unchanged").unwrap_or_default().lines().map(String::from).collect();
-                return Some(OwnContent::Codes(format, unchanged));
+                return Some(ConvertedContent::Codes(format, unchanged));
             }
         };
         if element.bits > 8 {
@@ -69,16 +74,16 @@ impl OwnContent {
         let block = match text("tcnum.block") {
             // One scale for all is what the shape says.
             Some("tensor") => None,
-            Some(own) => match Sharing::parse(own).or_else(|| Sharing::parse(&format!("1x{own}"))) {
-                Some(own) => Some(own),
+            Some(given) => match Sharing::parse(given).or_else(|| Sharing::parse(&format!("1x{given}"))) {
+                Some(sharing) => Some(sharing),
                 None => return unknown("block"),
             },
-            None => shipped.map(|own| Sharing::Block(own.rows, own.length)),
+            None => shipped.map(|format| Sharing::Block(format.rows, format.length)),
         };
         let part = |name: &str, format: &'static Format| ArrayPart { name: name.into(), stored: stored(format) };
         let global = match tensor_scale.map(find) {
             None => None,
-            Some(Ok(own)) => Some((part("*_tensor_scale", own), GlobalScale::Multiplies)),
+            Some(Ok(format)) => Some((part("*_tensor_scale", format), GlobalScale::Multiplies)),
             Some(Err(_)) => return unknown("tensor scale"),
         };
         let parts = ArrayParts {
@@ -97,11 +102,11 @@ impl OwnContent {
             unsupported: Vec::new(),
         };
         let plain = shipped.is_none() && find(name).is_ok();
-        Some(OwnContent::Blocks(Box::new(Layout {
+        Some(ConvertedContent::Blocks(Box::new(Layout {
             name: if plain {
                 "tcnum-scaled".into()
             } else {
-                format!("tcnum-{}", shipped.map_or(name.as_str(), |own| own.name))
+                format!("tcnum-{}", shipped.map_or(name.as_str(), |format| format.name))
             },
             title: format!("tcnum convert, {name}"),
             source: "docs/quantise.md".into(),

@@ -87,7 +87,7 @@ fn one() -> usize {
 }
 
 /// Instructions that were read; [`find`](super::find) knows them by their names.
-static OWN: Mutex<Vec<Instruction>> = Mutex::new(Vec::new());
+static DESCRIBED: Mutex<Vec<Instruction>> = Mutex::new(Vec::new());
 
 /// Instruction of a command line: a name that [`find`](super::find) knows, or a `.toml` file.
 /// After that the instruction is found by its name.
@@ -190,13 +190,13 @@ pub fn described(text: &str, origin: &str, files: bool) -> Result<Instruction> {
         toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
     let instruction =
         description.instruction(files.then_some(Path::new(origin))).map_err(|error| error.within(origin))?;
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    match own.iter().find(|other| other.name == instruction.name) {
+    let mut described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+    match described.iter().find(|other| other.name == instruction.name) {
         Some(other) if *other == instruction => {}
         Some(other) => {
             return Err(Error::request(format!("{origin}: 'name': {other} already has another description")));
         }
-        None => own.push(instruction.clone()),
+        None => described.push(instruction.clone()),
     }
     Ok(instruction)
 }
@@ -232,7 +232,12 @@ pub fn text(i: &Instruction) -> Option<String> {
 
 /// Instruction of this name that was described before.
 pub(super) fn known(name: &str) -> Option<Instruction> {
-    OWN.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|own| own.name.eq_ignore_ascii_case(name)).cloned()
+    DESCRIBED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .iter()
+        .find(|instruction| instruction.name.eq_ignore_ascii_case(name))
+        .cloned()
 }
 
 impl Description {
@@ -255,24 +260,24 @@ impl Description {
                 return wrong(format!("'{key}' is {extent}; it must be 1 to {LARGEST}"));
             }
         }
-        let own = self.formats.iter().map(|record| {
+        let formats = self.formats.iter().map(|record| {
             let format = Format::from_toml(&record.to_string(), "'formats'")?;
             // Leaked like formats of files: used to the end of the program.
             Ok(&*Box::leak(Box::new(format)))
         });
-        let own = own.collect::<Result<Vec<&'static Format>>>()?;
-        let format = |key: &str, name: &str| match own.iter().find(|format| format.name == name) {
+        let formats = formats.collect::<Result<Vec<&'static Format>>>()?;
+        let format = |key: &str, name: &str| match formats.iter().find(|format| format.name == name) {
             Some(format) => Ok(*format),
             None => operand(file, name).map_err(|error| error.within(format!("'{key}'"))),
         };
-        let whole = |what: &str, length: usize| match length > 0 && self.k.is_multiple_of(length) {
+        let divides = |what: &str, length: usize| match length > 0 && self.k.is_multiple_of(length) {
             true => Ok(()),
             false => Err(Error::request(format!("'k' is {}; it must be a multiple of the {what}, {length}", self.k))),
         };
         let sparse = match &self.sparse {
             None => None,
             Some(SparseKeys { length, kept, together, any_order }) => {
-                whole("length of 'sparse'", *length)?;
+                divides("length of 'sparse'", *length)?;
                 let fits = |part: usize| part > 0 && part.is_multiple_of(*together);
                 if *together == 0 || *kept >= *length || !fits(*length) || !fits(*kept) || *length > 256 {
                     return wrong(
@@ -286,7 +291,7 @@ impl Description {
         let scale = match &self.scale {
             None => None,
             Some(ScaleKeys { format: name, block }) => {
-                whole("block of 'scale'", *block)?;
+                divides("block of 'scale'", *block)?;
                 Some(Scale { format: format("scale", name)?, block: *block })
             }
         };
