@@ -15,8 +15,10 @@ use crate::{
 const POLICY: &str = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src data:; base-uri 'none'; \
                       form-action 'none'";
 
-/// Name and heading of the last section.
-const SOURCE: (&str, &str) = ("source", "Source and citation");
+/// Name of the last section in links.
+const SOURCE: &str = "source";
+/// Heading of the last section.
+const SOURCE_HEADING: &str = "Source and citation";
 
 /// Rows from which on a table has a filter.
 const FILTERED: usize = 40;
@@ -84,10 +86,10 @@ impl Page {
                         (self.lead)
                         @if let Some(words) = &site.interrupted { p.warning role="note" { (words) } }
                     }
-                    (contents(sections.chain([SOURCE])))
+                    (contents(sections.chain([(SOURCE, SOURCE_HEADING)])))
                     main id="main" {
                         @for part in &self.sections { (section(part.id, part.heading, &part.content)) }
-                        (section(SOURCE.0, SOURCE.1, &self.source(site)))
+                        (section(SOURCE, SOURCE_HEADING, &self.source(site)))
                     }
                     (footer(&short_commit()))
                 }

@@ -3,7 +3,7 @@
 use crate::{
     arithmetic::Program,
     catalogue::arithmetic::{Input, Part, tree},
-    report::figure::{Anchor, Ink, Scene, Words, text_width},
+    report::figure::{Anchor, Ink, Position, Scene, Size, Words, text_width},
 };
 
 /// Size of the letters.
@@ -11,7 +11,7 @@ const SIZE: f64 = 13.0;
 /// Height of a line.
 const LINE: f64 = 17.0;
 /// Room around the words of a box.
-const ROOM: (f64, f64) = (14.0, 6.0);
+const ROOM: Size = Size { width: 14.0, height: 6.0 };
 /// Gap between neighbours.
 const GAP: f64 = 18.0;
 /// Length of an edge without words.
@@ -46,11 +46,11 @@ impl Placed {
     fn box_width(&self) -> f64 {
         let widest = |lines: &[String]| lines.iter().map(|line| text_width(line, SIZE) * WIDER).fold(0.0, f64::max);
         let again = self.again.as_ref().map_or(0.0, |words| 2.0 * (LOOP + 5.0 + widest(words)));
-        (widest(&self.lines) + 2.0 * ROOM.0).max(widest(&self.below)) + again
+        (widest(&self.lines) + 2.0 * ROOM.width).max(widest(&self.below)) + again
     }
 
     fn height(&self) -> f64 {
-        self.lines.len() as f64 * LINE + 2.0 * ROOM.1
+        self.lines.len() as f64 * LINE + 2.0 * ROOM.height
     }
 
     /// Height of the edge below.
@@ -106,9 +106,9 @@ pub(super) fn picture(program: &Program, title: &str) -> Scene {
     let mut scene = Scene::new(width, height + 2.0 * MARGIN + LINE, title);
     let middle = width / 2.0;
     let bottom = MARGIN + height;
-    scene.words(Words::new((middle, bottom + LINE - 3.0), "D", SIZE).anchored(Anchor::Middle));
-    draw(&mut scene, &root, (middle - root.width / 2.0, bottom), &rows);
-    arrow(&mut scene, (middle, bottom));
+    scene.words(Words::new(Position::new(middle, bottom + LINE - 3.0), "D", SIZE).anchored(Anchor::Middle));
+    draw(&mut scene, &root, Position::new(middle - root.width / 2.0, bottom), &rows);
+    arrow(&mut scene, Position::new(middle, bottom));
     scene
 }
 
@@ -117,41 +117,43 @@ pub(super) fn is_narrow(scene: &Scene) -> bool {
     scene.width <= NARROW
 }
 
-/// Draws a box and those above it; `bottom` is the end of its edge.
-fn draw(scene: &mut Scene, placed: &Placed, (left, bottom): (f64, f64), rows: &[(f64, f64)]) {
+/// Draws a box and those above it; `corner` is at the left, at the end of its edge.
+fn draw(scene: &mut Scene, placed: &Placed, corner: Position, rows: &[(f64, f64)]) {
     let Some(((tall, edge), rest)) = rows.split_first() else { return };
+    let Position { x: left, y: bottom } = corner;
     let middle = left + placed.width / 2.0;
     let under = bottom - edge;
     let top = under - placed.height();
-    let inner = placed.lines.iter().map(|line| text_width(line, SIZE) * WIDER).fold(0.0, f64::max) / 2.0 + ROOM.0;
+    let inner = placed.lines.iter().map(|line| text_width(line, SIZE) * WIDER).fold(0.0, f64::max) / 2.0 + ROOM.width;
     let words = placed.below.len() as f64 * LINE;
     let begin = bottom - edge + (edge - words) / 2.0;
-    scene.line((middle, under), (middle, bottom), Ink::Faint, 1.2);
+    scene.line(Position::new(middle, under), Position::new(middle, bottom), Ink::Faint, 1.2);
     for (at, line) in placed.below.iter().enumerate() {
         let y = begin + at as f64 * LINE;
         let half = text_width(line, SIZE) * WIDER / 2.0 + 3.0;
-        scene.rectangle((middle - half, y), (2.0 * half, LINE), Ink::Paper, 1.0, None);
-        let words = Words::new((middle, y + LINE - 4.5), line, SIZE).anchored(Anchor::Middle);
+        let size = Size { width: 2.0 * half, height: LINE };
+        scene.rectangle(Position::new(middle - half, y), size, Ink::Paper, 1.0, None);
+        let words = Words::new(Position::new(middle, y + LINE - 4.5), line, SIZE).anchored(Anchor::Middle);
         scene.words(words.inked(Ink::Color(0)));
     }
     if placed.framed {
         let corners = [(-inner, top), (inner, top), (inner, under), (-inner, under), (-inner, top)];
-        scene.rectangle((middle - inner, top), (2.0 * inner, under - top), Ink::Grid, 0.35, None);
-        let outline = corners.iter().map(|(x, y)| (middle + x, *y)).collect();
-        scene.path(outline, Ink::Text, 1.2, &[]);
+        let size = Size { width: 2.0 * inner, height: under - top };
+        scene.rectangle(Position::new(middle - inner, top), size, Ink::Grid, 0.35, None);
+        path(scene, &corners.map(|(x, y)| (middle + x, y)), Ink::Text);
     }
     for (at, line) in placed.lines.iter().enumerate() {
-        let y = top + ROOM.1 + (at + 1) as f64 * LINE - 4.5;
-        scene.words(Words::new((middle, y), line, SIZE).anchored(Anchor::Middle));
+        let y = top + ROOM.height + (at + 1) as f64 * LINE - 4.5;
+        scene.words(Words::new(Position::new(middle, y), line, SIZE).anchored(Anchor::Middle));
     }
     if let Some(words) = &placed.again {
         let (x, out) = (middle + inner, middle + inner + LOOP);
         let (from, to) = (under - 8.0, top + 8.0);
-        scene.path(vec![(x, from), (out, from), (out, to), (x + 2.0, to)], Ink::Color(0), 1.2, &[]);
-        scene.path(vec![(x + 8.0, to - 4.0), (x + 1.0, to), (x + 8.0, to + 4.0)], Ink::Color(0), 1.2, &[]);
+        path(scene, &[(x, from), (out, from), (out, to), (x + 2.0, to)], Ink::Color(0));
+        path(scene, &[(x + 8.0, to - 4.0), (x + 1.0, to), (x + 8.0, to + 4.0)], Ink::Color(0));
         let begin = (top + under) / 2.0 - words.len() as f64 * LINE / 2.0;
         for (at, line) in words.iter().enumerate() {
-            let place = (out + 5.0, begin + (at + 1) as f64 * LINE - 4.5);
+            let place = Position::new(out + 5.0, begin + (at + 1) as f64 * LINE - 4.5);
             scene.words(Words::new(place, line, SIZE).inked(Ink::Color(0)));
         }
     }
@@ -161,16 +163,23 @@ fn draw(scene: &mut Scene, placed: &Placed, (left, bottom): (f64, f64), rows: &[
     let count = placed.above.len() as f64;
     let row = bottom - edge - tall;
     for (at, above) in placed.above.iter().enumerate() {
-        draw(scene, above, (x, row), rest);
+        draw(scene, above, Position::new(x, row), rest);
         // Edges enter a box side by side.
         let (from, entry) = (x + above.width / 2.0, middle - inner + 2.0 * inner * (at as f64 + 0.5) / count);
         let turn = row + FAN / 2.0;
-        scene.path(vec![(from, row), (from, turn), (entry, turn), (entry, top)], Ink::Faint, 1.2, &[]);
+        path(scene, &[(from, row), (from, turn), (entry, turn), (entry, top)], Ink::Faint);
         x += above.width + GAP;
     }
 }
 
 /// The head of an arrow that points down.
-fn arrow(scene: &mut Scene, (x, y): (f64, f64)) {
-    scene.path(vec![(x - 4.0, y - 7.0), (x, y - 0.5), (x + 4.0, y - 7.0)], Ink::Faint, 1.2, &[]);
+fn arrow(scene: &mut Scene, tip: Position) {
+    let Position { x, y } = tip;
+    path(scene, &[(x - 4.0, y - 7.0), (x, y - 0.5), (x + 4.0, y - 7.0)], Ink::Faint);
+}
+
+/// Draws a line through the points with these x and y.
+fn path(scene: &mut Scene, points: &[(f64, f64)], ink: Ink) {
+    let points = points.iter().map(|(x, y)| Position::new(*x, *y)).collect();
+    scene.path(points, ink, 1.2, &[]);
 }

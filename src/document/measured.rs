@@ -27,8 +27,10 @@ pub(crate) struct Measured {
     pub(crate) kept: Vec<Kept>,
     /// Errors of commands that failed.
     pub(crate) wrong: Vec<Error>,
-    /// The interruption, with the number of finished commands.
-    pub(crate) interrupted: Option<(Interruption, usize)>,
+    /// The interruption.
+    pub(crate) interrupted: Option<Interruption>,
+    /// Number of finished commands.
+    pub(crate) finished: usize,
 }
 
 /// Runs commands on devices and reads their results.
@@ -47,7 +49,7 @@ pub(crate) fn measured(commands: &[Work], declared: &[Declaration], watch: &dyn 
         let what = format!("running {command} on {} ({} of {})", devices.join(", "), number + 1, commands.len());
         watch(Stage { what: &what, done: number as u64, total: commands.len() as u64 });
         if let Some(by) = interrupt::pending() {
-            all.interrupted = Some((by, number));
+            all.interrupted = Some(by);
             break;
         }
         let mut run = Command::new(&program);
@@ -66,12 +68,12 @@ pub(crate) fn measured(commands: &[Work], declared: &[Declaration], watch: &dyn 
         if stopped.is_none() && (result.is_none() || device_failed) {
             all.wrong.push(failure(work, &said, device_failed));
         }
-        all.interrupted =
-            stopped.or(result.as_ref().and_then(|result| result.report.interrupted)).map(|by| (by, number));
+        all.interrupted = stopped.or(result.as_ref().and_then(|result| result.report.interrupted));
         all.kept.extend(result);
         if all.interrupted.is_some() {
             break;
         }
+        all.finished += 1;
     }
     Ok(all)
 }

@@ -62,7 +62,7 @@ pub(super) fn run(plan: &BitQuestion, run: &mut ExperimentRun) -> Result<()> {
                 untestable.push(table::untestable_row(&device.name, &finding.claim, None, &plan.instruction.name));
             } else if device.complete {
                 let result = finding.check.of_bits(&device);
-                findings.extend(score.finding((&device.name, device.counts), finding, result));
+                findings.extend(score.finding(&device.name, device.counts, finding, result));
             }
         }
         device.tables.into_iter().for_each(|table| answers::append(&mut tables, table));

@@ -42,7 +42,7 @@ pub(super) fn run(figure: &ChainFigure, run: &mut ExperimentRun) -> Result<()> {
                 Some(lacking) => untestable.push(table::untestable_row(name, &finding.claim, None, lacking)),
                 None => {
                     let counts = experiment.counts(devices[device].as_ref());
-                    findings.extend(score.finding((name, counts), finding, finding.check.of_curves(&computed)));
+                    findings.extend(score.finding(name, counts, finding, finding.check.of_curves(&computed)));
                 }
             }
         }

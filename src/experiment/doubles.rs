@@ -63,7 +63,7 @@ pub(super) fn report(plan: &EmulateQuestion, run: &mut ExperimentRun, done: &Pro
                 }
                 None => {
                     let result = scheme.and_then(|scheme| finding.check.of_doubles(plan, scheme, at, &done.results));
-                    findings.extend(score.finding((name, counts), finding, result));
+                    findings.extend(score.finding(name, counts, finding, result));
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::{
     format::{Format, block::Quantizer, find},
     inputs::random,
     isa::{Chunk, Codes, Instruction, Scale, Tiles},
-    product::{Executor, Factors, Matrix, Schedule, Values, compute, draw},
+    product::{Executor, Factors, Matrix, ProductShape, Schedule, Values, compute, draw},
 };
 
 /// Everything that decides the operands of a product.
@@ -18,7 +18,7 @@ pub(super) struct OperandKey {
     formats: [&'static Format; 3],
     scale: Option<Scale>,
     sparse: Option<Chunk>,
-    shape: (usize, usize, usize),
+    shape: ProductShape,
     values: Values,
     seed: u64,
 }
@@ -30,7 +30,7 @@ impl OperandKey {
             formats: [i.a, i.b, i.d],
             scale: i.scale,
             sparse: i.chunk(),
-            shape: (figure.rows, figure.columns, k),
+            shape: ProductShape { m: figure.rows, n: figure.columns, k },
             values: figure.values,
             seed,
         }

@@ -147,7 +147,7 @@ pub(super) fn run(plan: &ProbeQuestion, run: &mut ExperimentRun) -> Result<()> {
             numbers.iter().filter_map(|number| Some((number, mean_error(number, &device.row(number)?)))).collect();
         for finding in experiment.findings.iter().filter(|_| !measured.is_empty()) {
             let result = finding.check.of_cells(&measured);
-            findings.extend(score.finding((&device.name, device.counts), finding, result));
+            findings.extend(score.finding(&device.name, device.counts, finding, result));
         }
         sizes.extend(sample_size(&measured).map(|size| table::sample_size(&device.name, &size, published_samples)));
     }
@@ -195,7 +195,7 @@ fn compared(first: &DeviceAnswers, others: &[DeviceAnswers]) -> Vec<ProbePairRow
     for ours in first.rows("profile") {
         for other in others {
             let theirs = other.rows("profile").find(|row| keys.iter().all(|key| row.text(key) == ours.text(key)));
-            rows.extend(theirs.map(|theirs| table::probe_pair((&first.name, ours), (&other.name, theirs))));
+            rows.extend(theirs.map(|theirs| table::probe_pair(&first.name, &other.name, ours, theirs)));
         }
     }
     rows

@@ -44,7 +44,8 @@ impl ExperimentScore {
     /// Takes in the result of a finding on a device, if there is one, and returns its row.
     pub(super) fn finding(
         &mut self,
-        (device, counts): (&str, bool),
+        device: &str,
+        counts: bool,
         finding: &ExperimentFinding,
         result: Option<FindingResult>,
     ) -> Option<FindingRow> {
@@ -143,10 +144,10 @@ mod tests {
             accepted: accepted.map(Into::into),
         };
         let result = |holds| Some(FindingResult { holds, measured: String::new() });
-        score.finding(("model:hopper", true), &finding(None), result(true));
-        score.finding(("model:hopper", true), &finding(Some("known")), result(false));
+        score.finding("model:hopper", true, &finding(None), result(true));
+        score.finding("model:hopper", true, &finding(Some("known")), result(false));
         assert!(score.holds());
-        score.finding(("model:hopper", true), &finding(None), result(false));
+        score.finding("model:hopper", true, &finding(None), result(false));
         assert!(!score.holds());
         let expected = "1 of 3 published figures are reproduced on model:hopper; 1 are not, which is accepted or expected there; 1 could \
                         not be tested. 1 of 3 findings hold; 1 do not; 1 do not, which is accepted or expected there.";

@@ -183,7 +183,7 @@ pub(super) fn report(plan: &EmulateQuestion, run: &mut ExperimentRun, done: &Pro
     for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
         for (at, device) in devices.iter().enumerate() {
             let (name, counts) = (&device.identity().name.to_string(), experiment.counts(device.as_ref()));
-            findings.extend(score.finding((name, counts), finding, finding.check.of_schemes(plan, at, done)));
+            findings.extend(score.finding(name, counts, finding, finding.check.of_schemes(plan, at, done)));
         }
     }
     report.tables.extend(table::findings(findings));

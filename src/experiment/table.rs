@@ -300,7 +300,7 @@ pub(super) fn sample_size(device: &str, size: &SampleSize, assumed: u64) -> Samp
 }
 
 /// One probe on two devices, each with its name.
-pub(super) fn probe_pair((first, ours): (&str, RowView), (other, theirs): (&str, RowView)) -> ProbePairRow {
+pub(super) fn probe_pair(first: &str, other: &str, ours: RowView, theirs: RowView) -> ProbePairRow {
     let text = |row: RowView, key: &str| row.text(key).to_string();
     ProbePairRow {
         instruction: text(ours, "instruction"),

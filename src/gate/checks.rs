@@ -39,6 +39,14 @@ pub enum CheckOutcome {
     },
 }
 
+/// A table with details of the rows of another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct DetailTable {
+    table: &'static str,
+    /// The column of both that links their rows.
+    column: &'static str,
+}
+
 /// The rows of a table as checks.
 struct CheckedTable {
     table: &'static str,
@@ -46,8 +54,8 @@ struct CheckedTable {
     name: &'static [&'static str],
     /// Message if the row fails.
     failure: fn(&RowView) -> Option<String>,
-    /// Table with details, and the column that links its rows.
-    details: Option<(&'static str, &'static str)>,
+    /// Table with details.
+    details: Option<DetailTable>,
     /// Table whose rows are cases of these rows, and are checked in their place.
     in_cases_of: Option<&'static str>,
 }
@@ -65,7 +73,7 @@ const KINDS: &[CheckedTable] = &[
                 Some(format!("{count} of {} outputs differ from the model", row.integer("compared").unwrap_or(0)))
             }
         },
-        details: Some(("mismatches", "instruction")),
+        details: Some(DetailTable { table: "mismatches", column: "instruction" }),
         in_cases_of: Some("replayed"),
     },
     CheckedTable {
@@ -131,7 +139,7 @@ const KINDS: &[CheckedTable] = &[
             let (changed, only) = (count("changed"), count("only_first") + count("only_second"));
             (changed + only > 0).then(|| format!("{changed} rows changed, {only} are in one result only"))
         },
-        details: Some(("changed_cells", "table")),
+        details: Some(DetailTable { table: "changed_cells", column: "table" }),
         in_cases_of: None,
     },
     CheckedTable {
@@ -212,7 +220,9 @@ fn of_kind<'a>(kind: &'a CheckedTable, report: &'a Report) -> impl Iterator<Item
 /// The cells of a row and of its details.
 fn detail(kind: &CheckedTable, row: &RowView, report: &Report) -> String {
     let mut lines = row.lines();
-    let more = kind.details.and_then(|(key, by)| Some((report.tables.iter().find(|table| table.key == key)?, by)));
+    let more = kind.details.and_then(|DetailTable { table: key, column }| {
+        Some((report.tables.iter().find(|table| table.key == key)?, column))
+    });
     if let Some((table, by)) = more {
         let details: Vec<RowView> = Rows(table).iter().filter(|other| other.shown(by) == row.shown(by)).collect();
         for other in details.iter().take(MOST_DETAILS) {
@@ -241,8 +251,8 @@ mod tests {
                 table.columns.iter().any(|candidate| candidate.key == column)
             };
             assert!(kind.name.iter().all(|column| has(kind.table, column)), "{}", kind.table);
-            if let Some((table, by)) = kind.details {
-                assert!(has(table, by) && has(kind.table, by), "{table}");
+            if let Some(DetailTable { table, column }) = kind.details {
+                assert!(has(table, column) && has(kind.table, column), "{table}");
             }
             assert!(kind.in_cases_of.is_none_or(|table| KINDS.iter().any(|kind| kind.table == table)));
         }

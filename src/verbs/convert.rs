@@ -111,15 +111,16 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         None => None,
     };
     match to {
-        Some(FileContent::Blocks(format)) => blocks(arguments, (from, format), report),
-        Some(FileContent::Scalar(Some(format))) => scalars(arguments, (from, format), report),
+        Some(FileContent::Blocks(format)) => blocks(arguments, from, format, report),
+        Some(FileContent::Scalar(Some(format))) => scalars(arguments, from, format, report),
         _ => Err(Error::request("--to is missing: the format to convert to")),
     }
 }
 
 fn scalars(
     arguments: &Arguments,
-    (from, to): (Option<&'static Format>, &'static Format),
+    from: Option<&'static Format>,
+    to: &'static Format,
     report: &mut Report,
 ) -> Result<()> {
     refuse_block_flags(arguments, to)?;
@@ -136,7 +137,8 @@ fn scalars(
 
 fn blocks(
     arguments: &Arguments,
-    (from, format): (Option<&'static Format>, &'static BlockFormat),
+    from: Option<&'static Format>,
+    format: &'static BlockFormat,
     report: &mut Report,
 ) -> Result<()> {
     let quantizer = quantizer(arguments, format)?;

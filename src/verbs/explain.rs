@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Result, catalogue,
     device::{self},
-    explain::{DotProductAdd, OperandTexts},
+    explain::{DeviceResult, DotProductAdd, OperandTexts},
     isa,
     report::Report,
     trace::Trace,
@@ -111,7 +111,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut executed = None;
     if let Some(name) = &*arguments.device {
         let mut device = device::open(Some(name), arguments.timeout.duration())?;
-        executed = Some((name.to_string(), subject.execute(device.as_mut(), arguments.model.is_some())?));
+        let code = subject.execute(device.as_mut(), arguments.model.is_some())?;
+        executed = Some(DeviceResult { device: name.to_string(), code });
         report.device = Some(device.identity().clone());
     }
     let models = subject.explain([arguments.model.as_deref(), arguments.against.as_deref()], executed, report)?;

@@ -70,8 +70,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 
 /// Measures the features of each instruction of one device.
 fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
-    let open = (arguments.timeout.duration(), *arguments.any_nan);
-    let (mut device, instructions) = arguments.selection.opened(arguments.device.first(), open, &mut report.notes)?;
+    let (named, timeout) = (arguments.device.first(), arguments.timeout.duration());
+    let (mut device, instructions) =
+        arguments.selection.opened(named, timeout, *arguments.any_nan, &mut report.notes)?;
     let (found, outcome) =
         arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, found| {
             features::measure_all(device, &instructions, found)

@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
         None => {
             let (mut device, instructions) = chosen(arguments, report)?;
-            let outcome = asked(arguments, &progress, (device.as_mut(), &instructions), &mut study);
+            let outcome = asked(arguments, &progress, device.as_mut(), &instructions, &mut study);
             report.device = Some(device.identity().clone());
             report.notes.extend(tables::left_out(&study.lacking));
             (chip(device.identity()), outcome)
@@ -120,8 +120,8 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
     let named = arguments.common.device.as_ref();
     let wanted = "--quick needs a device that computes; without it the recording is searched";
     named.map_or(Ok(()), |name| name.computes(wanted))?;
-    let open = (arguments.common.timeout.duration(), *arguments.any_nan);
-    let chosen = arguments.selection.opened(named, open, &mut report.notes)?;
+    let timeout = arguments.common.timeout.duration();
+    let chosen = arguments.selection.opened(named, timeout, *arguments.any_nan, &mut report.notes)?;
     report.notes.extend(Nans::from(*arguments.any_nan).note_on_device());
     Ok(chosen)
 }
@@ -161,7 +161,8 @@ fn recorded(arguments: &Arguments, file: &str, study: &mut Study) -> Result<()> 
 fn asked(
     arguments: &Arguments,
     progress: &Progress,
-    (device, instructions): (&mut dyn Device, &[Instruction]),
+    device: &mut dyn Device,
+    instructions: &[Instruction],
     found: &mut Study,
 ) -> Result<()> {
     let notes = &arguments.common.destination.annotations;

@@ -132,14 +132,14 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
         progress.note(&format!("{path}: {}", array.name));
         losses.add(&how, &files[number], array).map_err(|error| error.within(path))?;
-        bar.show(losses.counted.1, 0);
+        bar.show(losses.counted.values, 0);
         Ok(())
     };
     let outcome = chosen.into_iter().try_for_each(&mut one);
     drop(progress);
     report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(*arguments.seed);
     report.notes.extend(convolutions);
-    if losses.counted.0 > 0 {
+    if losses.counted.tensors > 0 {
         let (answer, tables) = losses.results(&how);
         let sentences: Vec<String> = answer.into_iter().chain(counts.sentence("quantised")).collect();
         (report.answer, report.tables) = ((!sentences.is_empty()).then(|| sentences.join(" ")), tables);

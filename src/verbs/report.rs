@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let declared = tables::declared();
     let preset = if arguments.paper { Preset::paper() } else { arguments.preset.clone() };
     let commands = preset.of(&arguments.devices);
-    let Measured { mut kept, mut wrong, interrupted } = match &commands[..] {
+    let Measured { mut kept, mut wrong, interrupted, finished } = match &commands[..] {
         [] => Measured::default(),
         commands => document::measured(commands, &declared, &|stage| progress.at(stage))?,
     };
@@ -96,9 +96,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let results = Results::new(kept);
     let mut document = if arguments.paper { document::appendix(&results) } else { document::compose(&results) };
-    if let Some((by, done)) = interrupted {
+    if let Some(by) = interrupted {
         document.begin_with(format!(
-            "Interrupted by {}: this document covers the work done before it, {done} of {} commands and part of the next.",
+            "Interrupted by {}: this document covers the work done before it, {finished} of {} commands and part of the \
+             next.",
             by.name(),
             commands.len()
         ));
@@ -116,7 +117,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         form.write(&document, &out)?;
     }
     report.holds = !lacks;
-    report.interrupted = interrupted.map(|(by, _)| by);
+    report.interrupted = interrupted;
     match failed {
         Some(failed) if interrupted.is_none() => {
             Err(Error::device(format!("{failed}; the document lacks their results")))

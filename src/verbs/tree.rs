@@ -17,6 +17,7 @@ use crate::{
     document::chip,
     isa::{self, Instruction},
     order,
+    product::ElementPlace,
     report::Report,
     tree::{self, DeviceOrders, InstructionOrder, drawing, table},
 };
@@ -44,7 +45,7 @@ pub(super) struct Arguments {
     timeout: Timeout,
     /// Element of D to ask, counted from 0 [default for products: 0,0]
     #[arg(long, value_name = "ROW,COLUMN", value_parser = element, help_heading = "Inputs")]
-    element: Option<(usize, usize)>,
+    element: Option<ElementPlace>,
     /// Write the tree of one instruction for Graphviz
     #[arg(long, value_name = "FILE.dot", value_parser = output_file, help_heading = "Output")]
     dot: Option<PathBuf>,
@@ -55,10 +56,10 @@ pub(super) struct Arguments {
 }
 
 /// Parses a row and a column.
-fn element(text: &str) -> std::result::Result<(usize, usize), String> {
+fn element(text: &str) -> std::result::Result<ElementPlace, String> {
     let number = |text: &str| text.trim().parse().ok();
     text.split_once(',')
-        .and_then(|(row, column)| Some((number(row)?, number(column)?)))
+        .and_then(|(row, column)| Some(ElementPlace { row: number(row)?, column: number(column)? }))
         .ok_or_else(|| "expected ROW,COLUMN, each counted from 0".into())
 }
 
@@ -128,7 +129,8 @@ fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, DeviceName)> {
     let mut instructions = products.iter().filter_map(|name| isa::gemm(name)).collect::<Result<Vec<_>>>()?;
     instructions.extend(selection.instructions(default, Some(&name))?);
     for i in &instructions {
-        if let Some((row, column)) = arguments.element.filter(|(row, column)| *row >= i.m || *column >= i.n) {
+        let outside = |place: &ElementPlace| place.row >= i.m || place.column >= i.n;
+        if let Some(ElementPlace { row, column }) = arguments.element.filter(outside) {
             return Err(Error::request(format!(
                 "--element {row},{column}: D of {i} has {} rows and {} columns, counted from 0",
                 i.m, i.n

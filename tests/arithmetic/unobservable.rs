@@ -51,7 +51,7 @@ fn the_overflow_of_a_sum_is_observable_where_its_products_saturate() {
             "name = 'limited'\ntitle = 'products that saturate'\nversion = 1\n[[rule]]\ninstructions = ['{F16}']\n\
              evidence = [{{ assumed = 'a test' }}]\nnan = '0x7e00'\nstep = 'sequential'\nproduct-limit = -16\n\
              product = {{ format = 'f64', rounding = 'RD', overflow = 'saturate' }}\n\
-             result = {{ format = 'f64', rounding = 'RD', overflow = '{overflow}' }}\noutput = {{ overflow = 'nan' }}\n"
+             result = {{ format = 'f64', rounding = 'RD', overflow = '{overflow}' }}\noutput = {{ rounding = 'RNE', overflow = 'nan' }}\n"
         )
     };
     let i = isa::find(F16).unwrap();

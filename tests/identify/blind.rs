@@ -27,9 +27,6 @@ const HELD_OUT: usize = 1_000_000;
 /// The columns of what a campaign prints, a line for each arithmetic.
 const COLUMNS: &str = "campaign,seed,number,kind,instruction,outcome,tiles,asked,missed,seconds,held_out,differing";
 
-/// An arithmetic of a campaign: its name, its seed and its number.
-type Drawn = (&'static str, u64, u64);
-
 /// What `tcnum identify` finds of what a model hides, from nothing.
 fn searched(model: &Model, i: &'static Instruction) -> Identification {
     let limits = Limits {
@@ -48,7 +45,7 @@ fn searched(model: &Model, i: &'static Instruction) -> Identification {
 
 /// Identifies what a model hides, and prints a line of how it went; and, on standard error, both rules where they differ. Whether it
 /// was recovered: all that was asked and all that was held out agrees.
-fn recovered((campaign, seed, number): Drawn, model: &Model, i: &'static Instruction) -> bool {
+fn recovered(campaign: &str, seed: u64, number: u64, model: &Model, i: &'static Instruction) -> bool {
     let start = Instant::now();
     let found = searched(model, i);
     let time = start.elapsed().as_secs_f64();
@@ -103,7 +100,7 @@ fn designs_are_recovered() {
     for number in first..first + count {
         let design = design(seed, number);
         let model = Model::parse(&design.text, "hidden.toml").unwrap_or_else(|error| panic!("{error}\n{design:?}"));
-        all += u64::from(recovered(("designs", seed, number), &model, design.instruction));
+        all += u64::from(recovered("designs", seed, number, &model, design.instruction));
     }
     println!("recovered {all} of {count}");
 }
@@ -122,7 +119,7 @@ fn random_arithmetics_are_recovered() {
             continue;
         }
         let model = Model::parse(&arithmetic.text, "hidden.toml").unwrap();
-        all += u64::from(recovered(("language", seed, number), &model, arithmetic.instruction));
+        all += u64::from(recovered("language", seed, number, &model, arithmetic.instruction));
     }
     println!("recovered {all} of {count}");
 }
@@ -151,7 +148,7 @@ fn shipped_arithmetics_are_recovered_from_nothing() {
     let (mut all, mut ended) = (0, 0);
     println!("{COLUMNS}");
     for (number, (name, model, i)) in arithmetics.iter().enumerate().skip(first as usize).take(count as usize) {
-        all += usize::from(recovered((name, 0, number as u64), model, i));
+        all += usize::from(recovered(name, 0, number as u64, model, i));
         ended += 1;
     }
     println!("recovered {all} of {ended}; there are {}", arithmetics.len());

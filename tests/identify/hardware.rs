@@ -81,9 +81,18 @@ fn finite(terms: &[Value]) -> std::result::Result<Vec<Number>, u64> {
     }
 }
 
-/// Terms aligned to the largest exponent, magnitudes cut off behind so many bits, added in two's complement: the sum, the exponent of
-/// its last bit, and whether anything was cut off.
-fn aligned(terms: &[Number], bits: i32) -> (i128, i32, bool) {
+/// The sum of aligned terms.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct AlignedSum {
+    sum: i128,
+    /// The exponent of its last bit.
+    last: i32,
+    /// True if there is a little more behind the last bit.
+    lost: bool,
+}
+
+/// Terms aligned to the largest exponent, magnitudes cut off behind so many bits, added in two's complement.
+fn aligned(terms: &[Number], bits: i32) -> AlignedSum {
     let there = || terms.iter().filter(|term| term.significand != 0);
     let last = there().map(|term| term.units).max().unwrap_or(0) - bits;
     let (mut sum, mut lost) = (0, false);
@@ -97,12 +106,11 @@ fn aligned(terms: &[Number], bits: i32) -> (i128, i32, bool) {
         lost |= right > 0 && (right > 127 || kept << right != term.significand);
         sum += if term.negative { -(kept as i128) } else { kept as i128 };
     }
-    (sum, last, lost)
+    AlignedSum { sum, last, lost }
 }
 
-/// A sum as a code of f32, to nearest, ties to even; what is below the smallest normal number is a zero with its sign. `lost`: there is
-/// a little more behind the last bit.
-fn rounded((sum, last, lost): (i128, i32, bool)) -> u64 {
+/// A sum as a code of f32, to nearest, ties to even; what is below the smallest normal number is a zero with its sign.
+fn rounded(AlignedSum { sum, last, lost }: AlignedSum) -> u64 {
     if sum == 0 {
         return 0;
     }
@@ -153,10 +161,7 @@ fn phases(case: &Case, phases: &[(bool, bool)]) -> u64 {
         let mut terms: Vec<Value> = pairs.map(term).collect();
         terms.push(read(c, 8, 23, true));
         let special = |special| special;
-        finite(&terms).map_or_else(special, |terms| {
-            let (sum, last, _) = aligned(&terms, 24);
-            rounded((sum, last, false))
-        })
+        finite(&terms).map_or_else(special, |terms| rounded(AlignedSum { lost: false, ..aligned(&terms, 24) }))
     })
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn described(description: &str) -> &'static Instruction {
 }
 
 /// The arithmetic of such an instruction.
-fn arithmetic_of((description, rule): (&str, &str)) -> Arithmetic {
+fn arithmetic_of(description: &str, rule: &str) -> Arithmetic {
     let instruction = described(description);
     let text = format!(
         "name = \"own\"\ntitle = \"own\"\nversion = 1\n\n[[rule]]\ninstructions = [\"{}\"]\nevidence = [{{ assumed = \"a test\" }}]\n{rule}\n",
@@ -88,8 +88,8 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
     let shipped = SHIPPED.iter().map(|(name, instruction)| (listed(instruction), Model::load(name).unwrap()));
     // Those that take longer.
     let slow = |i: &&'static Instruction| i.name.starts_with("mfma") || i.name.starts_with("mma.sp") || i.k == 8;
-    let of_user = OF_USER.map(|described| {
-        let arithmetic = arithmetic_of(described);
+    let of_user = OF_USER.map(|(description, rule)| {
+        let arithmetic = arithmetic_of(description, rule);
         let model = Model::parse(&arithmetic.text, "own.toml").unwrap();
         let zero = Case::zeros(arithmetic.instruction);
         assert_eq!(arithmetic.evaluator().dot(&zero), 0, "{arithmetic:?}");

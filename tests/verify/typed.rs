@@ -9,7 +9,7 @@ use tcnum_engine::{
     report::Report,
 };
 use tcnum_study::{
-    explain::{DotProductAdd, OperandTexts},
+    explain::{DeviceResult, DotProductAdd, OperandTexts},
     record::{RecordedTiles, Recording, record_all},
     verify::{
         Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles,
@@ -120,7 +120,8 @@ fn operands_as_text_are_explained_in_two_models_and_by_a_device() {
     let mut subject = DotProductAdd::alone(instruction.clone(), texts.case(&instruction).unwrap());
     let d = subject.execute(open("ampere").as_mut(), false).unwrap();
     let mut report = Report::new("explain", "a test");
-    let models = subject.explain([None, Some("hopper")], Some(("ampere".into(), d)), &mut report).unwrap();
+    let executed = Some(DeviceResult { device: "ampere".into(), code: d });
+    let models = subject.explain([None, Some("hopper")], executed, &mut report).unwrap();
     assert_eq!(models.iter().map(|model| &model.name[..]).collect::<Vec<_>>(), ["ampere", "hopper"]);
     assert_eq!((d, report.holds), (0x3f80_0000, false));
     let many = OperandTexts { a: &vec!["1".into(); 17], ..OperandTexts::default() };

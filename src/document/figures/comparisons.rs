@@ -30,7 +30,7 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
     });
     let axis = Axis::new("cases a second", Scale::Decades);
     let caption = "results compared with the model in a second";
-    Rated::figures(counted.collect(), ("verification-rates", "Rates of verification", caption), axis)
+    Rated::figures(counted.collect(), "verification-rates", "Rates of verification", caption, axis)
 }
 
 /// The agreement of models, pair by pair.

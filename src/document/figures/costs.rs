@@ -45,7 +45,7 @@ pub(super) fn highest(table: &Table) -> Vec<Figure> {
     });
     let axis = Axis::new("FMA/clk/SM", Scale::Octaves);
     let caption = "fused multiply-adds a clock of a multiprocessor, a marker for each shape";
-    Rated::figures(rated.collect(), ("cost-highest", "Highest rates of instructions", caption), axis)
+    Rated::figures(rated.collect(), "cost-highest", "Highest rates of instructions", caption, axis)
 }
 
 /// A rate of instructions with the same operands.
@@ -59,13 +59,10 @@ pub(super) struct Rated {
 
 impl Rated {
     /// A row for the operands, the fastest on top, and a marker for each rate.
-    ///
-    /// `words` are name, title and caption.
-    pub(super) fn figures(all: Vec<Rated>, words: (&str, &str, &str), axis: Axis) -> Vec<Figure> {
+    pub(super) fn figures(all: Vec<Rated>, name: &str, title: &str, caption: &str, axis: Axis) -> Vec<Figure> {
         if all.is_empty() {
             return Vec::new();
         }
-        let (name, title, caption) = words;
         let fastest = |(operands, rates): (String, Vec<f64>)| (operands, rates.into_iter().fold(0.0, f64::max));
         let grouped = together(all.iter().map(|rate| (rate.operands.clone(), rate.rate)));
         let mut rows: Vec<(String, f64)> = grouped.into_iter().map(fastest).collect();

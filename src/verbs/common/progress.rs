@@ -18,8 +18,10 @@ use crate::Stage;
 
 /// Redraws of a bar per second.
 const DRAWN: u8 = 5;
-/// Seconds between progress lines without a terminal, and the variable that overrides them.
-const EVERY: (f64, &str) = (30.0, "TCNUM_PROGRESS_SECONDS");
+/// Seconds between progress lines without a terminal.
+const INTERVAL: f64 = 30.0;
+/// The environment variable that overrides them.
+const INTERVAL_VARIABLE: &str = "TCNUM_PROGRESS_SECONDS";
 
 /// Shows the current step until it is dropped.
 pub(crate) struct Progress {
@@ -230,9 +232,8 @@ impl Drop for Reporter {
 
 /// Interval between progress lines.
 fn every() -> Duration {
-    let (usual, variable) = EVERY;
-    let asked = std::env::var(variable).ok().and_then(|text| text.parse().ok());
-    let seconds = asked.filter(|seconds: &f64| (0.01..1e6).contains(seconds)).unwrap_or(usual);
+    let asked = std::env::var(INTERVAL_VARIABLE).ok().and_then(|text| text.parse().ok());
+    let seconds = asked.filter(|seconds: &f64| (0.01..1e6).contains(seconds)).unwrap_or(INTERVAL);
     Duration::from_secs_f64(seconds)
 }
 

@@ -57,7 +57,8 @@ impl Selection {
     pub(crate) fn opened(
         &self,
         named: Option<&DeviceName>,
-        (timeout, any_nan): (Duration, bool),
+        timeout: Duration,
+        any_nan: bool,
         notes: &mut Vec<String>,
     ) -> Result<(Box<dyn Device>, Vec<Instruction>)> {
         let name = self.device(&["bf16"], named);

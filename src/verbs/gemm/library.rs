@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     campaign.chosen = arguments.algorithm;
     let progress = Progress::new(&arguments.destination);
     if let Some((asked, factors)) = one {
-        return single(arguments, &mut campaign, (&asked, &factors), report);
+        return single(arguments, &mut campaign, &asked, &factors, report);
     }
     if let Some(layers) = layers {
         let mut rows = Vec::new();
@@ -141,7 +141,8 @@ fn one(arguments: &Arguments, kind: &str, report: &mut Report) -> Result<(AskedP
 fn single(
     arguments: &Arguments,
     campaign: &mut Campaign,
-    (asked, factors): (&AskedProduct, &Factors),
+    asked: &AskedProduct,
+    factors: &Factors,
     report: &mut Report,
 ) -> Result<()> {
     let (explained, d) = campaign.explain_one(asked, factors)?;

@@ -44,7 +44,7 @@ pub fn turned(table: &Table, pivot: Pivot, print: impl Fn(&Cell) -> String) -> V
         let of = plain(&cells[column]);
         let of = columns.iter().position(|known| *known == of).expect("it is one of the values");
         let text = evidence.marked(cells, cell, &print);
-        sections[at].1.add(print(&cells[row]), of, (text, print(&cells[among])));
+        sections[at].1.add(print(&cells[row]), of, text, print(&cells[among]));
     }
     let shown = sections.into_iter().map(|(name, section)| {
         let shown = ShownTable {
@@ -70,12 +70,13 @@ struct PivotSection {
 }
 
 impl PivotSection {
-    fn add(&mut self, row: String, column: usize, cell: (String, String)) {
+    /// Adds a text, with what tells it apart.
+    fn add(&mut self, row: String, column: usize, text: String, among: String) {
         let at = self.names.iter().position(|known| *known == row).unwrap_or_else(|| {
             self.names.push(row);
             self.names.len() - 1
         });
-        self.cells.entry((at, column)).or_default().push(cell);
+        self.cells.entry((at, column)).or_default().push((text, among));
     }
 
     /// The rows of the table, first what tells cells of one place apart, under the name `naming`.

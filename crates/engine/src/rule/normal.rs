@@ -5,8 +5,8 @@
 
 use crate::{
     arithmetic::{
-        Alignment, Destination, ElementaryOperation, Factors, OperationStep, Program, ResultTininess, Scaling, Source,
-        Subnormals, Sum, ZeroSign,
+        Alignment, Destination, ElementaryOperation, Factors, Multiply, OperationStep, OppositeInfinities,
+        Program, ResultTininess, Scaling, Source, SpecialOperands, Subnormals, Sum, ZeroSign, ZeroTimesInfinity,
     },
     format::{Format, Overflow, Rounding},
     softfloat::ResultTarget,
@@ -180,10 +180,17 @@ impl Numbers {
     }
 }
 
-/// The normal form of a program; `None` for integers, block scales, and infinities that are not those of IEEE 754.
+/// The normal form of a program; `None` for integers, block scales, and codes of infinities that are numbers.
 pub(super) fn normal(program: &Program) -> Option<Program> {
     let mut program = program.clone();
-    if program.instruction.scale.is_some() || !program.has_usual_specials() {
+    let i = program.instruction.clone();
+    for (unpack, format) in program.unpack.iter_mut().zip([i.a, i.b, i.c]) {
+        let all_numbers = !format.has_infinity() && !format.has_nan();
+        if all_numbers || unpack.specials == SpecialOperands::Nan && !format.has_infinity() {
+            unpack.specials = SpecialOperands::Keep;
+        }
+    }
+    if i.scale.is_some() || program.unpack.iter().any(|unpack| unpack.specials == SpecialOperands::Finite) {
         return None;
     }
     for step in &mut program.steps {
@@ -194,6 +201,7 @@ pub(super) fn normal(program: &Program) -> Option<Program> {
         let value = operation(&mut program, number, &values)?;
         values.push(value);
     }
+    without_invalid(&mut program, &values)?;
     without_zeros(&mut program, &values);
     without_unpacking(&mut program, &values);
     if sums_everything_once(&program) {
@@ -204,9 +212,21 @@ pub(super) fn normal(program: &Program) -> Option<Program> {
     Some(program)
 }
 
+/// The numbers of A, B or C, by its place.
+fn operand(program: &Program, place: usize) -> Option<Numbers> {
+    let i = &program.instruction;
+    let numbers = Numbers::of([i.a, i.b, i.c][place])?;
+    Some(Numbers { infinite: numbers.infinite && program.unpack[place].specials == SpecialOperands::Keep, ..numbers })
+}
+
+/// The exact product of a factor of A and one of B.
+fn product(program: &Program) -> Option<Numbers> {
+    Some(Numbers::product(operand(program, 0)?, operand(program, 1)?))
+}
+
 fn numbers(program: &Program, values: &[Numbers], source: Source) -> Option<Numbers> {
     match source {
-        Source::C => Numbers::of(program.instruction.c),
+        Source::C => operand(program, 2),
         Source::Zero => Some(ZERO),
         Source::Value(step) | Source::Product(step, _) => values.get(step).copied(),
     }
@@ -214,7 +234,7 @@ fn numbers(program: &Program, values: &[Numbers], source: Source) -> Option<Numb
 
 /// Brings an operation to its normal form, and returns the bounds of its values.
 fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option<Numbers> {
-    let product = Numbers::product(Numbers::of(program.instruction.a)?, Numbers::of(program.instruction.b)?);
+    let product = product(program)?;
     let of = |source: Source| numbers(program, values, source);
     let mut operation = program.steps[number].operation.clone();
     let mut alignment = None;
@@ -313,6 +333,35 @@ fn largest_beside_smallest(program: &Program) -> Option<i32> {
     let i = &program.instruction;
     let emax = |format: &Format| format.float().map(|float| float.emax());
     Some((emin(i.a)? + emax(i.b)?).max(emax(i.a)? + emin(i.b)?))
+}
+
+/// Drops the results of invalid operations that no operands cause.
+fn without_invalid(program: &mut Program, values: &[Numbers]) -> Option<()> {
+    let product = product(program)?;
+    if !product.infinite {
+        program.invalid.zero_times_infinity = ZeroTimesInfinity::Nan;
+    }
+    let infinite = |source: &Source| numbers(program, values, *source).is_none_or(|number| number.infinite);
+    let of_sources = |sources: &[Source]| sources.iter().filter(|source| infinite(source)).count();
+    let terms = program.operations().map(|operation| {
+        let products = match operation {
+            ElementaryOperation::Sum(sum) => {
+                let infinite = sum.products.iter().filter(|step| values[**step].infinite);
+                infinite.filter_map(|step| program.products(*step)).map(Multiply::len).sum()
+            }
+            ElementaryOperation::Fma { .. } => usize::from(product.infinite),
+            _ => 0,
+        };
+        products.saturating_add(of_sources(&operation.sources()))
+    });
+    let at_once = match program.specials {
+        Some(_) if product.infinite => usize::MAX,
+        _ => 0,
+    };
+    if terms.chain([at_once]).all(|infinite| infinite < 2) {
+        program.invalid.opposite_infinities = OppositeInfinities::Nan;
+    }
+    Some(())
 }
 
 /// Drops the exponents of zeros without effect: where no sum aligned to them loses bits.

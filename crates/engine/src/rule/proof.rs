@@ -6,7 +6,7 @@ use super::{
     normal::{normal, quantum},
 };
 use crate::{
-    arithmetic::{Evaluator, Model, Program, Rounded, Rule, Step, Wrap, ZeroTerms},
+    arithmetic::{Evaluator, Model, Program, Rounded, Rule, SpecialOperands, Step, Unpack, Wrap, ZeroTerms},
     format::{Encoding, Format, Overflow, Rounding},
     isa::Instruction,
 };
@@ -27,9 +27,11 @@ pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
 
 /// The reason why two rules that differ in `key` give the same results, if one is known.
 pub fn proof(pair: &RulePair, key: &str) -> Option<String> {
-    let usual = pair.evaluators.iter().all(|evaluator| evaluator.program().has_usual_specials());
+    let is_number = |unpack: &Unpack| unpack.specials == SpecialOperands::Finite;
+    let numbers = pair.evaluators.iter().any(|evaluator| evaluator.program().unpack.iter().any(is_number));
     equal(pair.evaluators.map(Evaluator::program)).or_else(|| match key {
-        _ if !usual => None,
+        // Codes of infinities as numbers lie beyond the bounds.
+        _ if numbers => None,
         "alignment.floor" => floor(pair),
         "result.overflow" => overflow(pair, |rule| rule.result),
         "addition.overflow" => overflow(pair, |rule| rule.addition),

@@ -82,7 +82,7 @@ impl Group {
     ) -> Self {
         let mut streams = Streams::new(shape.draw, seed, first, chains);
         let drawn = streams.take(shape.m * shape.k);
-        let mut operands = Operands::new(shape.draw, &drawn, (shape.m * shape.k, shape.k));
+        let mut operands = Operands::new(shape.draw, &drawn, shape.m * shape.k, shape.k);
         let (mut lows, mut references, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (device, (instruction, init)) in curves {
             let key = (*device, instruction.clone());
@@ -104,7 +104,7 @@ impl Group {
 
     pub(super) fn advance(&mut self, devices: &mut [&mut dyn Device]) -> Result<()> {
         let drawn = self.streams.take(self.shape.k * self.shape.k);
-        let mut operands = Operands::new(self.shape.draw, &drawn, (self.shape.k * self.shape.k, self.shape.k));
+        let mut operands = Operands::new(self.shape.draw, &drawn, self.shape.k * self.shape.k, self.shape.k);
         for ((device, instruction), low) in &mut self.lows {
             low.advance(&mut *devices[*device], operands.of(OperandEntry::new(instruction, true, self.scaling)))?;
         }
@@ -150,20 +150,21 @@ fn position<K: PartialEq, V>(list: &[(K, V)], key: &K) -> Option<usize> {
 struct Operands<'a> {
     draw: EntryDraw,
     drawn: &'a [f64],
-    /// Entries and columns of a matrix.
-    shape: (usize, usize),
+    /// Entries of a matrix.
+    each: usize,
+    /// Columns of a matrix.
+    columns: usize,
     entered: Vec<(OperandEntry, ChainOperand)>,
 }
 
 impl<'a> Operands<'a> {
-    fn new(draw: EntryDraw, drawn: &'a [f64], shape: (usize, usize)) -> Self {
-        Operands { draw, drawn, shape, entered: Vec::new() }
+    fn new(draw: EntryDraw, drawn: &'a [f64], each: usize, columns: usize) -> Self {
+        Operands { draw, drawn, each, columns, entered: Vec::new() }
     }
 
     fn of(&mut self, entry: OperandEntry) -> &ChainOperand {
         let index = position(&self.entered, &entry).unwrap_or_else(|| {
-            let (each, columns) = self.shape;
-            self.entered.push((entry, ChainOperand::new(self.drawn, self.draw, &entry, each, columns)));
+            self.entered.push((entry, ChainOperand::new(self.drawn, self.draw, &entry, self.each, self.columns)));
             self.entered.len() - 1
         });
         &self.entered[index].1

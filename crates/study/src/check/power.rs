@@ -7,7 +7,7 @@ use crate::{
     format::{self, Format, Overflow, Rounding},
     product::reference::Yardsticks,
     product::{
-        Factors,
+        ElementPlace, Factors,
         bound::{Claim, ElementBounds, ProductBounds},
     },
 };
@@ -79,7 +79,9 @@ pub fn power(
     let tried = bounds.each(&|_| (), Vec::new, |batch: &mut Vec<Faulty>, row, column, element| {
         if element.value.is_finite() {
             let value = exact.exact(row, column).to_f64();
-            let values = Fault::ALL.map(|fault| faulty(fault, &chosen, step, (row, column), value, d.format)).to_vec();
+            let values = Fault::ALL
+                .map(|fault| faulty(fault, &chosen, step, ElementPlace { row, column }, value, d.format))
+                .to_vec();
             let running = running.as_ref().and_then(|bounds| bounds.of(row, column)).map(|bound| bound.worst());
             batch.push(Faulty { exact: value, bound: element.bound, running, values });
         }
@@ -119,8 +121,8 @@ pub fn power(
 }
 
 /// The value that a faulty kernel gives in D's format; `None` where the fault cannot be had.
-fn faulty(fault: Fault, factors: &Factors, step: usize, place: (usize, usize), exact: f64, d: &Format) -> Option<f64> {
-    let (row, column) = place;
+fn faulty(fault: Fault, factors: &Factors, step: usize, place: ElementPlace, exact: f64, d: &Format) -> Option<f64> {
+    let ElementPlace { row, column } = place;
     let k = factors.k();
     let term = |row: usize, at: usize, block: usize| {
         let scale = |scales: &Option<crate::product::Matrix>, row: usize, column: usize| {

@@ -150,7 +150,7 @@ pub fn run(
     let mut account = TermCount { done: 0, total: request.terms(devices) };
     let until = request.within.map(|time| Instant::now() + time);
     for shape in &request.shapes {
-        of_shape(devices, request, (*shape, until), done, &mut account, progress)?;
+        of_shape(devices, request, *shape, until, done, &mut account, progress)?;
     }
     Ok(account.done == account.total)
 }
@@ -158,7 +158,8 @@ pub fn run(
 fn of_shape(
     devices: &mut [Box<dyn Device>],
     request: &EmulateRequest,
-    (shape, until): (ProductShape, Option<Instant>),
+    shape: ProductShape,
+    until: Option<Instant>,
     done: &mut Vec<Emulation>,
     account: &mut TermCount,
     progress: &mut dyn FnMut(Stage),

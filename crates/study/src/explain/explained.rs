@@ -14,6 +14,15 @@ use crate::{
     trace::Trace,
 };
 
+/// The result of a device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeviceResult {
+    /// The name of the device.
+    pub device: String,
+    /// The code of D.
+    pub code: u64,
+}
+
 /// A dot-product-add, with the tile that it is in.
 #[derive(Debug, Clone)]
 pub struct DotProductAdd {
@@ -76,14 +85,14 @@ impl DotProductAdd {
     }
 
     /// Fills the report with every result, step by step in the named models, else in the usual one.
-    /// `executed` is a device with its result.
+    /// `executed` is the result of a device.
     ///
     /// # Errors
     /// A model that is unknown or does not cover the instruction; no usual one.
     pub fn explain(
         &self,
         named: [Option<&str>; 2],
-        executed: Option<(String, u64)>,
+        executed: Option<DeviceResult>,
         report: &mut Report,
     ) -> Result<Vec<Model>> {
         let DotProductAdd { instruction, case, recorded, usual, .. } = self;
@@ -97,7 +106,7 @@ impl DotProductAdd {
         let explain = |model: &Model| Ok(model.evaluator(instruction)?.explain(case));
         let explanations = models.iter().map(explain).collect::<Result<Vec<_>>>()?;
         let titles: Vec<String> = names.iter().map(|name| format!("model {name}")).collect();
-        let given = executed.as_ref().map(|(name, code)| (&name[..], *code));
+        let given = executed.as_ref().map(|result| (&result.device[..], result.code));
         let of_models = titles.iter().zip(&explanations).map(|(title, said)| (&title[..], said.d));
         let by: Vec<(&str, u64)> =
             recorded.map(|code| ("recorded", code)).into_iter().chain(given).chain(of_models).collect();

@@ -3,7 +3,7 @@
 mod explained;
 mod operands;
 
-pub use explained::DotProductAdd;
+pub use explained::{DeviceResult, DotProductAdd};
 pub use operands::OperandTexts;
 
 use crate::{

@@ -40,7 +40,7 @@ pub(super) fn measure(bench: &mut TermBench, table: &mut FeatureCells) -> Result
         terms(&vec![false; k], 0),
     ])?;
     let [above, below, back, all] = &answers[..] else { return Ok(()) };
-    table.put("overflow", overflow((above, high, low), below, (back, high)));
+    table.put("overflow", overflow(above, below, back, high, low));
     let [sums, accumulator] = match all {
         Some(answer) => {
             let word = if answer.code == k as u64 { "exact" } else { "irregular" };
@@ -55,15 +55,17 @@ pub(super) fn measure(bench: &mut TermBench, table: &mut FeatureCells) -> Result
 
 /// Overflow: a sum above the largest number, below the smallest, and one that returns into range.
 fn overflow(
-    (above, high, low): (&Option<TermAnswer>, u64, u64),
+    above: &Option<TermAnswer>,
     below: &Option<TermAnswer>,
-    (back, whole): (&Option<TermAnswer>, u64),
+    back: &Option<TermAnswer>,
+    high: u64,
+    low: u64,
 ) -> FeatureFinding {
     let Some(above) = above else { return Err(UNSUITED.into()) };
     let agrees = |answer: &Option<TermAnswer>, code: u64| answer.as_ref().is_none_or(|answer| answer.code == code);
     let word = match above.code {
         code if code == low && agrees(below, high) => "wraps",
-        code if code == high && agrees(below, low) && agrees(back, whole) => "saturates",
+        code if code == high && agrees(below, low) && agrees(back, high) => "saturates",
         code if code == high && agrees(below, low) => "saturates at every term",
         _ => "irregular",
     };

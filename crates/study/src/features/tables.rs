@@ -117,11 +117,11 @@ fn of_class(all: &Generations, class: &str) -> Vec<FeatureRow> {
         let of_device =
             |row: FeatureRow| FeatureRow { device: Some(device.label()), class: Some(class.to_string()), ..row };
         if entries.is_empty() {
-            let why = match device.has(class) {
+            let (word, why) = match device.has(class) {
                 true => ("", "it was not measured"),
                 false => (ABSENT, "the device has no instruction of this class"),
             };
-            return asked.iter().map(|&at| of_device(without(class, at, why))).collect();
+            return asked.iter().map(|&at| of_device(without(class, at, word, why))).collect();
         }
         entries.iter().flat_map(|entry| entry_rows(entry)).map(of_device).collect()
     };
@@ -129,7 +129,7 @@ fn of_class(all: &Generations, class: &str) -> Vec<FeatureRow> {
 }
 
 /// The row of a device that was not asked about a class: what stands for its finding, and why.
-fn without(class: &str, feature: usize, (word, why): (&str, &str)) -> FeatureRow {
+fn without(class: &str, feature: usize, word: &str, why: &str) -> FeatureRow {
     let word = (!word.is_empty()).then(|| word.to_string());
     FeatureRow {
         instruction: class.to_string(),

@@ -15,8 +15,10 @@ use crate::{
 
 /// Products that are summed exactly, about.
 const MOST_TERMS: usize = 1 << 23;
-/// Fewest and most elements that are measured.
-const ELEMENTS: (usize, usize) = (64, 1 << 16);
+/// Fewest elements that are measured.
+const LEAST_ELEMENTS: usize = 64;
+/// Most elements that are measured.
+const MOST_ELEMENTS: usize = 1 << 16;
 
 /// Accuracy of the measured elements of D against one yardstick.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +48,7 @@ pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Result<Ve
         return Ok(Vec::new());
     }
     let total = d.rows * d.columns;
-    let count = (MOST_TERMS / factors.k()).clamp(ELEMENTS.0, ELEMENTS.1).min(total);
+    let count = (MOST_TERMS / factors.k()).clamp(LEAST_ELEMENTS, MOST_ELEMENTS).min(total);
     let mut elements: Vec<usize> = match count == total {
         true => (0..total).collect(),
         false => (0..count as u64).map(|at| (inputs::random(0, at) % total as u64) as usize).collect(),

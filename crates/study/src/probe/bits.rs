@@ -139,7 +139,7 @@ pub fn run_until(
     for &terms in &ks {
         let mut tally = BitTally::new(model.is_some());
         let until = most.map(|most| Instant::now() + most / ks.len() as u32);
-        outcome = sample(device, model, request, terms, (&mut batches, until), &mut tally);
+        outcome = sample(device, model, request, terms, &mut batches, until, &mut tally);
         result.factors.push(tally.bin_of(OperandProperty::Terms, terms as i32));
         if terms == op_terms {
             result.agreements = tally.agreements;
@@ -163,7 +163,8 @@ fn sample(
     model: Option<&Evaluator>,
     request: &BitRequest<'_>,
     terms: usize,
-    (batches, until): (&mut Batches, Option<Instant>),
+    batches: &mut Batches,
+    until: Option<Instant>,
     tally: &mut BitTally,
 ) -> Result<()> {
     let i = request.instruction;

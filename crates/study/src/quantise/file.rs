@@ -16,21 +16,37 @@ use crate::{
     tensor::UnsoundValues,
 };
 
+/// A number of tensors, and of their values.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct TensorCount {
+    /// The tensors.
+    pub tensors: u64,
+    /// Their values.
+    pub values: u64,
+}
+
+impl TensorCount {
+    fn add(&mut self, array: &StreamedArray) {
+        self.tensors += 1;
+        self.values += array.len() as u64;
+    }
+}
+
 /// Losses of the tensors so far.
 #[derive(Debug, Default)]
 pub struct FileLosses {
     /// For each target, those of the tensors whose values all are plausible weights.
     all: Vec<TensorLosses>,
-    /// Tensors, and values of them, that `all` is about.
-    sound: (u64, u64),
+    /// The tensors that `all` is about.
+    sound: TensorCount,
     unsound: UnsoundValues,
     /// Names of the tensors that `all` leaves out.
     left_out: BTreeSet<String>,
     /// The tensors and columns of the worst runs of each target.
     worst: Vec<Vec<(WorstRun, String, usize)>>,
     tensors: Vec<TensorQuantisationRow>,
-    /// Tensors, and values of them.
-    pub counted: (u64, u64),
+    /// All tensors so far.
+    pub counted: TensorCount,
 }
 
 impl FileLosses {
@@ -49,7 +65,7 @@ impl FileLosses {
             !self.unsound.add(&array.name, [losses.nan, losses.infinite], Some(result.losses.largest.into()))
         });
         if is_sound {
-            self.sound = (self.sound.0 + 1, self.sound.1 + array.len() as u64);
+            self.sound.add(array);
         } else {
             self.left_out.insert(array.name.clone());
         }
@@ -72,21 +88,20 @@ impl FileLosses {
                 all.product.get_or_insert_default().add(&product);
             }
         }
-        self.counted.0 += 1;
-        self.counted.1 += array.len() as u64;
+        self.counted.add(array);
         Ok(())
     }
 
     /// The target of least error in a sentence, and the tables: all tensors, each tensor, the worst runs.
     pub fn results(self, how: &Quantisation) -> (Option<String>, Vec<Table>) {
-        let (tensors, values) = self.counted;
+        let TensorCount { tensors, values } = self.counted;
         let of_all = || how.targets.iter().zip(&self.all).map(|(target, result)| table::row(target, result));
-        let of_all: Vec<QuantisationRow> = if self.sound.0 > 0 { of_all().collect() } else { Vec::new() };
+        let of_all: Vec<QuantisationRow> = if self.sound.tensors > 0 { of_all().collect() } else { Vec::new() };
         let is_sound = |row: &&TensorQuantisationRow| !self.left_out.contains(&row.tensor);
         let sound: Vec<&TensorQuantisationRow> = self.tensors.iter().filter(is_sound).collect();
         let mut sentences: Vec<String> = self.unsound.sentence().into_iter().collect();
         sentences.extend(table::answer(how.targets, &of_all, &sound));
-        sentences.extend(match (self.unsound.tensors() as u64, self.sound.0) {
+        sentences.extend(match (self.unsound.tensors() as u64, self.sound.tensors) {
             (0, _) => None,
             (_, 0) => Some("No mean is given.".to_string()),
             (count, _) => Some(format!("The mean leaves out {}.", counted(count, "tensor"))),
@@ -96,9 +111,9 @@ impl FileLosses {
         if tensors == 1 {
             let rows: Vec<QuantisationRow> = self.tensors.iter().map(|row| row.quantisation.clone()).collect();
             tables.push(Table::of(format!("1 tensor, {values} values"), rows));
-        } else if self.sound.0 > 0 {
-            let what = counted(self.sound.0, "tensor");
-            tables.push(Table::of(format!("{what}, {} values", self.sound.1), of_all));
+        } else if self.sound.tensors > 0 {
+            let what = counted(self.sound.tensors, "tensor");
+            tables.push(Table::of(format!("{what}, {} values", self.sound.values), of_all));
         }
         if tensors > 1 {
             tables.push(Table::of("Quantisation of each tensor", self.tensors));

@@ -14,7 +14,7 @@ mod tensor;
 mod tests;
 mod view;
 
-pub use file::FileLosses;
+pub use file::{FileLosses, TensorCount};
 pub use product::Activations;
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};
 pub use target::{QuantisationTarget, ScaleScope, shared, targets};

@@ -69,7 +69,7 @@ impl LayerActivations {
         let view = TensorRows::new(file, array, Some(-1))?;
         let mut values = Vec::new();
         let (mut bytes, mut some) = (Vec::new(), Vec::new());
-        for panel in view.panels((1, view.columns.max(1))) {
+        for panel in view.panels(1, view.columns.max(1)) {
             view.read(&panel, &mut bytes, &mut some)?;
             values.extend_from_slice(&some);
         }

@@ -148,11 +148,11 @@ impl Quantisation<'_> {
 
     pub(super) fn tensor(&self, view: TensorRows) -> Result<Vec<TensorLosses>> {
         let block = self.targets.iter().filter_map(|target| target.block(view.columns));
-        let block =
+        let (block_rows, block_columns) =
             block.fold((1, 1), |all, extents| (common_multiple(all.0, extents.0), common_multiple(all.1, extents.1)));
         let of = |activations: &'_ Activations| activations.of(&view.array.name, view.columns).cloned();
         let activations = self.activations.filter(|_| view.array.shape.len() > 1).and_then(of);
-        let panels = view.panels(block);
+        let panels = view.panels(block_rows, block_columns);
         let is_whole = panels.iter().all(|panel| panel.columns.len() == view.columns);
         let work = TensorWork { how: self, panels, view };
         let activations = activations.as_ref().filter(|_| is_whole);

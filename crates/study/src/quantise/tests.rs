@@ -309,16 +309,16 @@ fn stochastic_rounding_is_unbiased_and_each_element_has_bits_of_its_own() {
 
 #[test]
 fn panels_make_up_the_tensor_in_whole_blocks() {
-    for (shape, block) in
+    for (shape, (block_rows, block_columns)) in
         [([3, 100_000], (1, 32)), ([300, 5000], (128, 128)), ([7, 11], (2, 3)), ([40_000, 1], (1, 16))]
     {
         let (_folder, path) = file(&vec![0.0; shape[0] * shape[1]], &shape);
         let file = ArrayFile::open(&path).unwrap();
         let view = view::TensorRows::new(&file, &file.arrays[0], None).unwrap();
         let mut seen = vec![0u8; shape[0] * shape[1]];
-        for panel in view.panels(block) {
+        for panel in view.panels(block_rows, block_columns) {
             assert!(
-                panel.rows.start.is_multiple_of(block.0) && panel.columns.start.is_multiple_of(block.1),
+                panel.rows.start.is_multiple_of(block_rows) && panel.columns.start.is_multiple_of(block_columns),
                 "{panel:?}"
             );
             for row in panel.rows.clone() {

@@ -73,13 +73,13 @@ impl<'a> TensorRows<'a> {
     /// Panels of the tensor, in whole blocks but at the ends of rows and matrices.
     ///
     /// Blocks of several rows end with their matrix.
-    pub(super) fn panels(&self, block: (usize, usize)) -> Vec<TensorPiece> {
-        let wide = match self.columns * block.0 <= 4 * PANEL {
+    pub(super) fn panels(&self, block_rows: usize, block_columns: usize) -> Vec<TensorPiece> {
+        let wide = match self.columns * block_rows <= 4 * PANEL {
             true => self.columns.max(1),
-            false => (PANEL / block.0).max(PART).next_multiple_of(block.1),
+            false => (PANEL / block_rows).max(PART).next_multiple_of(block_columns),
         };
-        let high = (PANEL / wide.min(self.columns.max(1))).max(1).next_multiple_of(block.0);
-        let matrix = if block.0 > 1 { self.height.clamp(1, self.rows.max(1)) } else { self.rows };
+        let high = (PANEL / wide.min(self.columns.max(1))).max(1).next_multiple_of(block_rows);
+        let matrix = if block_rows > 1 { self.height.clamp(1, self.rows.max(1)) } else { self.rows };
         PieceGrid { rows: self.rows, columns: self.columns, matrix, high, wide }.pieces().collect()
     }
 

@@ -6,6 +6,7 @@ use crate::{
     device::{Batches, Device},
     isa::{self, Instruction},
     order::{FoundOrder, find},
+    product::ElementPlace,
 };
 
 /// The order of an instruction's sum, as found on a device.
@@ -13,8 +14,8 @@ use crate::{
 pub struct InstructionOrder {
     /// The instruction.
     pub instruction: Instruction,
-    /// Row and column of D that were asked; `None` if all elements were taken to be alike.
-    pub element: Option<(usize, usize)>,
+    /// The element of D that was asked; `None` if all elements were taken to be alike.
+    pub element: Option<ElementPlace>,
     /// The order.
     pub found: FoundOrder,
 }
@@ -30,15 +31,15 @@ pub struct DeviceOrders {
 
 /// Finds the order of each instruction's sum on `device`, and adds it to `all`.
 ///
-/// `element` is the row and column of D to ask; a matrix product is asked element 0,0 without it. `available`: instructions that the
-/// device lacks, or whose sum has no order, are left out.
+/// `element` is the element of D to ask; a matrix product is asked element 0,0 without it. `available`: instructions
+/// that the device lacks, or whose sum has no order, are left out.
 ///
 /// # Errors
 /// Those of [`find`] and of the device; the orders until then are in `all`.
 pub fn find_all(
     device: &mut dyn Device,
     instructions: &[Instruction],
-    element: Option<(usize, usize)>,
+    element: Option<ElementPlace>,
     available: bool,
     progress: &mut dyn FnMut(&Instruction),
     all: &mut DeviceOrders,
@@ -49,9 +50,9 @@ pub fn find_all(
     let mut batches = Batches::default();
     for i in instructions {
         progress(i);
-        let element = element.or(isa::gemm(&i.name).map(|_| (0, 0)));
+        let element = element.or(isa::gemm(&i.name).map(|_| ElementPlace { row: 0, column: 0 }));
         let found = device.prepare(i).and_then(|_| {
-            let mut bench = Bench::of(device, &mut batches, i).at(element);
+            let mut bench = Bench::of(device, &mut batches, i).at(element.map(|place| (place.row, place.column)));
             find(i, &mut |cases| bench.codes(cases))
         });
         match found {

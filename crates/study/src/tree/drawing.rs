@@ -2,7 +2,7 @@
 
 use crate::{
     order::{Manner, Order, Picture, picture},
-    report::figure::{Ink, MILLIMETRE, Marker, SMALL, Scene, SceneMark, TEXT, WIDTHS, Words, text_width},
+    report::figure::{Ink, MILLIMETRE, Marker, Position, SMALL, Scene, SceneMark, TEXT, WIDTHS, Words, text_width},
 };
 
 /// Smallest and largest width of a step, in points.
@@ -34,17 +34,18 @@ pub fn scene(order: &Order, title: &str) -> Scene {
     let right = placed.iter().map(|node| x(node) + text_width(&node.words, SMALL)).fold(0.0, f64::max);
     let width = right.max(text_width(title, TEXT)) + 2.0 * MARGIN;
     let mut scene = Scene::new(width, TITLE + lines.max(1) as f64 * LINE + 2.0 * MARGIN, title);
-    scene.words(Words::new((MARGIN, MARGIN + TEXT), title, TEXT));
+    scene.words(Words::new(Position::new(MARGIN, MARGIN + TEXT), title, TEXT));
     for node in &placed {
         if let Some((above, y)) = node.above {
             let (from, to) = (MARGIN + above as f64 * across, x(node));
             let bend = to - 6.0;
-            scene.path(vec![(from, y), (bend, y), (bend, node.y), (to - 3.0, node.y)], Ink::Faint, 0.6, &[]);
+            let corners = [(from, y), (bend, y), (bend, node.y), (to - 3.0, node.y)];
+            scene.path(corners.map(|(x, y)| Position::new(x, y)).to_vec(), Ink::Faint, 0.6, &[]);
         }
     }
     for node in placed {
         if !node.last {
-            let at = (x(&node), node.y);
+            let at = Position::new(x(&node), node.y);
             let hover = Some(node.words.clone());
             scene.marks.push(SceneMark::Dot {
                 at,
@@ -56,7 +57,10 @@ pub fn scene(order: &Order, title: &str) -> Scene {
             });
         }
         // The name of a term stands to its right; the word of a step stands above its line.
-        let at = if node.last { (x(&node), node.y + 2.5) } else { (x(&node) + 3.5, node.y - 2.5) };
+        let at = match node.last {
+            true => Position::new(x(&node), node.y + 2.5),
+            false => Position::new(x(&node) + 3.5, node.y - 2.5),
+        };
         scene.words(Words::new(at, node.words, SMALL).inked(node.ink));
     }
     scene

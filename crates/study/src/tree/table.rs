@@ -112,7 +112,7 @@ fn row(InstructionOrder { instruction, element, found }: &InstructionOrder) -> T
     let spans = Some(found.spans).filter(|(least, greatest)| least <= greatest);
     TreeRow {
         instruction: instruction.name.clone(),
-        element: element.map(|(row, column)| vec![row as u64, column as u64]),
+        element: element.map(|place| vec![place.row as u64, place.column as u64]),
         terms: found.order.leaves().len(),
         steps: found.order.meetings().len(),
         depth: found.order.depth(),

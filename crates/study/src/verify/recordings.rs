@@ -103,13 +103,7 @@ impl VerifiedRecordings {
         &self.replays
     }
 
-    fn list(
-        &mut self,
-        file: &str,
-        trace: &Trace,
-        (differing, causes): (u64, &[Difference]),
-        request: &RecordingsRequest,
-    ) {
+    fn list(&mut self, file: &str, trace: &Trace, differing: u64, causes: &[Difference], request: &RecordingsRequest) {
         self.notes.extend(counts_note(file, differing, causes, request.keep as u64));
         let origin = MismatchOrigin { file: Some(file), ..MismatchOrigin::default() };
         for cause in causes {
@@ -138,8 +132,8 @@ impl VerifiedRecordings {
             self.rows.push(trace::row(file, trace, &model.short(), &result, request.nans));
             // The comparison is reported even if the reduction fails.
             let (differing, mut listed) = (result.differing, Vec::new());
-            let reduced = causes(trace, judge.as_mut(), result, (request.keep, request.nans), &mut listed);
-            self.list(file, trace, (differing, &listed), request);
+            let reduced = causes(trace, judge.as_mut(), result, request.keep, request.nans, &mut listed);
+            self.list(file, trace, differing, &listed, request);
             self.stand_ins.extend(reduced?);
         }
         Ok(())
@@ -195,7 +189,7 @@ impl VerifiedRecordings {
             let mut listed = Vec::new();
             let reduced = replay.causes(trace, asked, judge.as_ref(), &one, &mut listed);
             self.rows.push(replay.row(trace, (device.identity(), &execution), &model.short(), &one));
-            self.list(file, trace, (replay.differing, &listed), request);
+            self.list(file, trace, replay.differing, &listed, request);
             self.replays.push(replay);
             outcome.and(reduced)?;
         }

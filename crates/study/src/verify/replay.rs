@@ -104,7 +104,8 @@ impl Replay {
         let now: Vec<usize> = (0..each).filter(differs).collect();
         let before: Vec<usize> = (0..each).filter(differed).collect();
         for place in &now {
-            let difference = difference(trace, tile * each + place, answers(*place));
+            let (device, model) = answers(*place);
+            let difference = difference(trace, tile * each + place, device, model);
             self.kinds.add(&Subject::Matrix(&trace.instruction), difference);
         }
         self.differing += now.len() as u64;

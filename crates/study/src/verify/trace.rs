@@ -72,8 +72,7 @@ fn compare(
         }
         let differs = |(at, code): &(usize, u64)| !nans.agree(trace.instruction.d, recorded.get(*at), *code);
         for (at, code) in computed.iter().enumerate().filter(differs) {
-            let answers = (recorded.get(at), code);
-            if !found(difference(trace, from * each + at, answers)) {
+            if !found(difference(trace, from * each + at, recorded.get(at), code)) {
                 return Ok(());
             }
         }
@@ -82,7 +81,7 @@ fn compare(
 }
 
 /// The difference at output number `at` of a trace: the codes of a device and of the model.
-pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) -> Difference {
+pub(super) fn difference(trace: &Trace, at: usize, device: u64, model: u64) -> Difference {
     let part = trace.part();
     let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
     let case = trace.inputs.case(&part, tile, row, column);
@@ -102,7 +101,8 @@ pub fn causes(
     trace: &Trace,
     judge: &mut dyn Device,
     verification: Verification,
-    (keep, nans): (usize, Nans),
+    keep: usize,
+    nans: Nans,
     causes: &mut Vec<Difference>,
 ) -> Result<Option<String>> {
     let subject = Subject::Matrix(&trace.instruction);

@@ -5,7 +5,7 @@ use super::{
     font::{self, wrapped},
     grid::{GAP, NUMBERS, axes},
     legend::legend,
-    scene::{Anchor, EDGE, Ink, SMALL, Scene, TEXT, Words},
+    scene::{Anchor, EDGE, Ink, Position, SMALL, Scene, TEXT, Words},
 };
 
 /// A point of a line.
@@ -117,7 +117,7 @@ impl Chart {
         let (shared, mut top) = (self.shared(), y);
         let mut bottom = y;
         for (row, panels) in panels.chunks(grid.columns).enumerate() {
-            let titles = panels.iter().map(|panel| wrapped(&panel.title, SMALL, grid.size.0));
+            let titles = panels.iter().map(|panel| wrapped(&panel.title, SMALL, grid.size.width));
             let lines = titles.map(|title| title.iter().filter(|line| !line.is_empty()).count()).max().unwrap_or(0);
             let above = lines as f64 * SMALL * font::LINE;
             if row == 0 {
@@ -125,32 +125,34 @@ impl Chart {
             }
             let mut end = y;
             for (column, panel) in panels.iter().enumerate() {
-                let corner = (grid.left + column as f64 * (grid.size.0 + GAP), y + above);
-                let middle = corner.0 + grid.size.0 / 2.0;
-                scene.paragraph(&panel.title, (middle, y), grid.size.0, SMALL, Anchor::Middle, Ink::Text);
+                let corner = Position::new(grid.left + column as f64 * (grid.size.width + GAP), y + above);
+                let middle = Position::new(corner.x + grid.size.width / 2.0, y);
+                scene.paragraph(&panel.title, middle, grid.size.width, SMALL, Anchor::Middle, Ink::Text);
                 axes(&grid, corner, column == 0, &mut scene);
                 self.data(panel, &grid, corner, &mut scene);
-                bottom = corner.1 + grid.size.1;
+                bottom = corner.y + grid.size.height;
                 let mut below = bottom + NUMBERS;
                 if shared.is_none() {
-                    below = legend(&panel.lines.iter().collect::<Vec<_>>(), (corner.0, below), grid.size.0, &mut scene);
+                    let lines: Vec<_> = panel.lines.iter().collect();
+                    below = legend(&lines, Position::new(corner.x, below), grid.size.width, &mut scene);
                 }
                 end = end.max(below);
             }
             y = end + 4.0;
         }
-        let across = (grid.columns.min(panels.len()) as f64) * (grid.size.0 + GAP) - GAP;
-        y = scene.paragraph(&self.x.title, (grid.left + across / 2.0, y), across, TEXT, Anchor::Middle, Ink::Text)
-            + 3.0;
+        let across = (grid.columns.min(panels.len()) as f64) * (grid.size.width + GAP) - GAP;
+        let middle = Position::new(grid.left + across / 2.0, y);
+        y = scene.paragraph(&self.x.title, middle, across, TEXT, Anchor::Middle, Ink::Text) + 3.0;
         for (at, line) in grid.y_title.iter().enumerate() {
-            let base = EDGE + TEXT * (font::ASCENT + at as f64 * font::LINE);
-            scene.words(Words::new((base, (top + bottom) / 2.0), &**line, TEXT).anchored(Anchor::Middle).upwards());
+            let x = EDGE + TEXT * (font::ASCENT + at as f64 * font::LINE);
+            let base = Position::new(x, (top + bottom) / 2.0);
+            scene.words(Words::new(base, &**line, TEXT).anchored(Anchor::Middle).upwards());
         }
         if let Some(lines) = &shared {
             if !self.legend.is_empty() && !lines.is_empty() {
-                y = scene.paragraph(&self.legend, (EDGE, y), width, SMALL, Anchor::Start, Ink::Faint);
+                y = scene.paragraph(&self.legend, Position::new(EDGE, y), width, SMALL, Anchor::Start, Ink::Faint);
             }
-            y = legend(lines, (EDGE, y), width - 2.0 * EDGE, &mut scene);
+            y = legend(lines, Position::new(EDGE, y), width - 2.0 * EDGE, &mut scene);
         }
         scene.noted(&self.remarks(shared.is_some()), y + 2.0)
     }

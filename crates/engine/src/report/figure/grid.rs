@@ -4,7 +4,7 @@ use super::{
     axis::{AxisRange, Scale},
     chart::Chart,
     font::{self, width, wrapped},
-    scene::{EDGE, Ink, SMALL, Scene, TEXT, Words},
+    scene::{EDGE, Ink, Position, SMALL, Scene, Size, TEXT, Words},
 };
 
 /// Distance of panels, in points.
@@ -35,8 +35,8 @@ pub(super) struct Grid {
     pub(super) columns: usize,
     /// Left edge of the first panel.
     pub(super) left: f64,
-    /// Width and height of a panel.
-    pub(super) size: (f64, f64),
+    /// Size of a panel.
+    pub(super) size: Size,
     pub(super) x: AxisRange,
     pub(super) y: AxisRange,
     /// Positions from 0 to 1, and labels.
@@ -50,13 +50,13 @@ pub(super) struct Grid {
 impl Grid {
     /// Height of a named row.
     pub(super) fn row(&self) -> f64 {
-        self.size.1 / self.y_ticks.len().max(1) as f64
+        self.size.height / self.y_ticks.len().max(1) as f64
     }
 
     /// The position of a point in a panel at `corner`, if it has one.
-    pub(super) fn place(&self, corner: (f64, f64), x: f64, y: f64) -> Option<(f64, f64)> {
+    pub(super) fn place(&self, corner: Position, x: f64, y: f64) -> Option<Position> {
         let (right, up) = (self.x.share(x)?, self.y.share(y)?);
-        Some((corner.0 + right * self.size.0, corner.1 + (1.0 - up) * self.size.1))
+        Some(Position::new(corner.x + right * self.size.width, corner.y + (1.0 - up) * self.size.height))
     }
 }
 
@@ -78,7 +78,7 @@ impl Chart {
         let mut grid = Grid {
             columns: 1,
             left: EDGE,
-            size: (0.0, 0.0),
+            size: Size { width: 0.0, height: 0.0 },
             x,
             y,
             x_ticks: Vec::new(),
@@ -90,22 +90,22 @@ impl Chart {
             let room = width - grid.left - RIGHT;
             grid.columns = (((room + GAP) / (NARROWEST + GAP)) as usize).clamp(1, wanted);
             let across = (room - (grid.columns - 1) as f64 * GAP) / grid.columns as f64;
-            grid.size = (across, (across * SHAPE).clamp(LOWEST, HIGHEST));
+            grid.size = Size { width: across, height: (across * SHAPE).clamp(LOWEST, HIGHEST) };
             let named = self.y.scale == Scale::Names;
             if named {
                 let names: Vec<_> = self.y.names.iter().map(|name| wrapped(name, SMALL, NAMES * width)).collect();
                 let lines = names.iter().map(Vec::len).max().unwrap_or(1) as f64;
-                grid.size.1 = (lines * SMALL * font::LINE + 3.0) * names.len().max(1) as f64;
+                grid.size.height = (lines * SMALL * font::LINE + 3.0) * names.len().max(1) as f64;
                 let place = |at: usize| grid.y.share(at as f64).unwrap_or(0.0);
                 grid.y_ticks = names.into_iter().enumerate().map(|(at, lines)| (place(at), lines)).collect();
             } else {
-                let apart = SMALL * font::LINE / grid.size.1;
+                let apart = SMALL * font::LINE / grid.size.height;
                 let fit = |ticks: &[(f64, String)]| ticks.windows(2).all(|two| two[1].0 - two[0].0 >= apart);
                 let ticks = grid.y.ticks(9, &self.y.names, fit);
                 grid.y_ticks = ticks.into_iter().map(|(share, label)| (share, vec![label])).collect();
             }
             let rows = count.div_ceil(grid.columns) as f64;
-            let tall = rows * (grid.size.1 + NUMBERS) - NUMBERS;
+            let tall = rows * (grid.size.height + NUMBERS) - NUMBERS;
             grid.y_title = wrapped(&self.y.title, TEXT, tall);
             grid.y_title.retain(|line| !line.is_empty());
             let labels = grid.y_ticks.iter().flat_map(|(_, lines)| lines).map(|line| label_width(line));
@@ -116,9 +116,9 @@ impl Chart {
             }
             grid.left = left;
         }
-        let size = grid.size.0;
+        let across = grid.size.width;
         let fit = |ticks: &[(f64, String)]| {
-            let spans: Vec<[f64; 2]> = ticks.iter().map(|tick| label_span(tick, size)).collect();
+            let spans: Vec<[f64; 2]> = ticks.iter().map(|(share, text)| label_span(*share, text, across)).collect();
             spans.windows(2).all(|two| two[1][0] - two[0][1] >= 4.0)
         };
         grid.x_ticks = grid.x.ticks(16, &self.x.names, fit);
@@ -127,30 +127,32 @@ impl Chart {
 }
 
 /// Draws the axes of a panel, with numbers, and with labels at the left if it is the first of its row.
-pub(super) fn axes(grid: &Grid, (left, top): (f64, f64), first: bool, scene: &mut Scene) {
-    let (across, down) = grid.size;
+pub(super) fn axes(grid: &Grid, corner: Position, first: bool, scene: &mut Scene) {
+    let (Position { x: left, y: top }, Size { width: across, height: down }) = (corner, grid.size);
     let (right, bottom) = (left + across, top + down);
     for (share, lines) in &grid.y_ticks {
         let y = top + (1.0 - share) * down;
-        scene.line((left, y), (right, y), Ink::Grid, FINE);
+        scene.line(Position::new(left, y), Position::new(right, y), Ink::Grid, FINE);
         for (at, text) in lines.iter().enumerate().filter(|_| first) {
             let base = y + 0.36 * SMALL + (at as f64 - (lines.len() - 1) as f64 / 2.0) * SMALL * font::LINE;
-            label(text, (left - 3.0 - label_width(text), base), scene);
+            label(text, Position::new(left - 3.0 - label_width(text), base), scene);
         }
     }
-    for tick in &grid.x_ticks {
-        let x = left + tick.0 * across;
-        scene.line((x, top), (x, bottom), Ink::Grid, FINE);
-        scene.line((x, bottom), (x, bottom + 2.0), Ink::Text, AXIS);
-        label(&tick.1, (left + label_span(tick, across)[0], bottom + BELOW), scene);
+    for (share, text) in &grid.x_ticks {
+        let x = left + share * across;
+        let foot = Position::new(x, bottom);
+        scene.line(Position::new(x, top), foot, Ink::Grid, FINE);
+        scene.line(foot, Position::new(x, bottom + 2.0), Ink::Text, AXIS);
+        label(text, Position::new(left + label_span(*share, text, across)[0], bottom + BELOW), scene);
     }
-    scene.path(vec![(left, top), (left, bottom), (right, bottom)], Ink::Text, AXIS, &[]);
+    let corners = vec![corner, Position::new(left, bottom), Position::new(right, bottom)];
+    scene.path(corners, Ink::Text, AXIS, &[]);
 }
 
-/// Begin and end of the label of a horizontal tick, from the left edge of a panel.
-fn label_span(tick: &(f64, String), across: f64) -> [f64; 2] {
-    let width = label_width(&tick.1);
-    let from = (tick.0 * across - width / 2.0).min(across + BEYOND - width).max(-BEYOND);
+/// Begin and end of the label of the horizontal tick at `share`, from the left edge of a panel.
+fn label_span(share: f64, text: &str, across: f64) -> [f64; 2] {
+    let width = label_width(text);
+    let from = (share * across - width / 2.0).min(across + BEYOND - width).max(-BEYOND);
     [from, from + width]
 }
 
@@ -160,10 +162,11 @@ fn label_width(text: &str) -> f64 {
     width(base, SMALL) + width(exponent, SMALL * EXPONENT)
 }
 
-fn label(text: &str, at: (f64, f64), scene: &mut Scene) {
+fn label(text: &str, at: Position, scene: &mut Scene) {
     let (base, exponent) = text.split_once('^').unwrap_or((text, ""));
     scene.words(Words::new(at, base, SMALL));
     if !exponent.is_empty() {
-        scene.words(Words::new((at.0 + width(base, SMALL), at.1 - RAISED * SMALL), exponent, SMALL * EXPONENT));
+        let raised = Position::new(at.x + width(base, SMALL), at.y - RAISED * SMALL);
+        scene.words(Words::new(raised, exponent, SMALL * EXPONENT));
     }
 }

@@ -1,6 +1,6 @@
 //! Legibility of the words of a drawing.
 
-use super::{SMALL, Scene, SceneMark, Words, font};
+use super::{Position, SMALL, Scene, SceneMark, Words, font};
 
 /// Distance that texts may come closer than their boxes say, in points.
 const TOUCH: f64 = 0.05;
@@ -12,7 +12,7 @@ pub(super) fn words(scene: &Scene) -> Vec<&Words> {
 
 /// Left, top, right and bottom of a text.
 pub(super) fn bounds(words: &Words) -> [f64; 4] {
-    let (x, y) = words.start();
+    let Position { x, y } = words.start();
     let (width, up, down) =
         (font::width(&words.text, words.size), font::ASCENT * words.size, font::DESCENT * words.size);
     if words.upwards { [x - up, y - width, x + down, y] } else { [x, y - up, x + width, y + down] }

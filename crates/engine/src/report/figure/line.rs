@@ -5,7 +5,7 @@ use super::{
     chart::{Band, Chart, ChartLine, Panel, Point},
     grid::{AXIS, Grid},
     palette::{self, Marker},
-    scene::{Ink, Scene, SceneMark},
+    scene::{Ink, Position, Scene, SceneMark},
 };
 
 /// Width of lines of data.
@@ -25,16 +25,17 @@ impl ChartLine {
         Ink::Color(self.style)
     }
 
-    pub(super) fn dot(&self, at: (f64, f64), hover: Option<String>) -> SceneMark {
+    pub(super) fn dot(&self, at: Position, hover: Option<String>) -> SceneMark {
         SceneMark::Dot { at, marker: palette::marker(self.style), size: DOT, ink: self.ink(), hollow: false, hover }
     }
 }
 
 impl Chart {
-    pub(super) fn data(&self, panel: &Panel, grid: &Grid, corner: (f64, f64), scene: &mut Scene) {
+    pub(super) fn data(&self, panel: &Panel, grid: &Grid, corner: Position, scene: &mut Scene) {
         if let Some(up) = self.level.and_then(|level| grid.y.share(level)) {
-            let y = corner.1 + (1.0 - up) * grid.size.1;
-            scene.line((corner.0, y), (corner.0 + grid.size.0, y), Ink::Faint, AXIS);
+            let y = corner.y + (1.0 - up) * grid.size.height;
+            let right = Position::new(corner.x + grid.size.width, y);
+            scene.line(Position { y, ..corner }, right, Ink::Faint, AXIS);
         }
         // Longer lines first, so that the end of a shorter line stays visible where lines coincide.
         let mut order: Vec<&ChartLine> = panel.lines.iter().collect();
@@ -46,11 +47,11 @@ impl Chart {
             let middle = (panel.lines.len() - 1) as f64 / 2.0;
             let apart = DODGE.min(WITHIN * grid.row() / panel.lines.len() as f64);
             let down = if self.y.scale == Scale::Names { (at - middle) * apart } else { 0.0 };
-            self.line(line, grid, (corner.0, corner.1 + down), scene);
+            self.line(line, grid, Position { y: corner.y + down, ..corner }, scene);
         }
     }
 
-    fn line(&self, line: &ChartLine, grid: &Grid, corner: (f64, f64), scene: &mut Scene) {
+    fn line(&self, line: &ChartLine, grid: &Grid, corner: Position, scene: &mut Scene) {
         let zero = |point: &Point| self.x.scale.is_zero(point.x) || self.y.scale.is_zero(point.y);
         let placed: Vec<_> =
             thinned(&line.points, MOST_POINTS).map(|point| (grid.place(corner, point.x, point.y), point)).collect();
@@ -66,7 +67,8 @@ impl Chart {
             for end in point.reach.into_iter().flatten() {
                 if let Some(to) = grid.place(corner, end, point.y) {
                     scene.line(at, to, line.ink(), AXIS);
-                    scene.line((to.0, to.1 - DOT), (to.0, to.1 + DOT), line.ink(), AXIS);
+                    let (above, below) = (Position::new(to.x, to.y - DOT), Position::new(to.x, to.y + DOT));
+                    scene.line(above, below, line.ink(), AXIS);
                 }
             }
             let name = if line.name.is_empty() { String::new() } else { format!("{}\n", line.name) };
@@ -78,9 +80,10 @@ impl Chart {
                 false => line.dot(at, hover),
             });
         }
-        if let Some((x, y)) = placed.iter().rev().find_map(|(at, _)| *at).filter(|_| line.crossed) {
+        if let Some(Position { x, y }) = placed.iter().rev().find_map(|(at, _)| *at).filter(|_| line.crossed) {
             for rise in [CROSS, -CROSS] {
-                scene.line((x - CROSS, y - rise), (x + CROSS, y + rise), line.ink(), STROKE);
+                let (from, to) = (Position::new(x - CROSS, y - rise), Position::new(x + CROSS, y + rise));
+                scene.line(from, to, line.ink(), STROKE);
             }
         }
     }
@@ -94,12 +97,12 @@ fn thinned<T>(items: &[T], most: usize) -> impl Iterator<Item = &T> {
 }
 
 /// Draws the band around a line.
-fn band(line: &ChartLine, grid: &Grid, corner: (f64, f64), scene: &mut Scene) {
+fn band(line: &ChartLine, grid: &Grid, corner: Position, scene: &mut Scene) {
     let edge = |which: fn(&Band) -> f64| {
         thinned(&line.band, MOST_POINTS).filter_map(move |band| grid.place(corner, band.x, which(band)))
     };
-    let mut corners: Vec<(f64, f64)> = edge(|band| band.most).collect();
-    let below: Vec<(f64, f64)> = edge(|band| band.least).collect();
+    let mut corners: Vec<Position> = edge(|band| band.most).collect();
+    let below: Vec<Position> = edge(|band| band.least).collect();
     corners.extend(below.into_iter().rev());
     if corners.len() > 3 {
         scene.marks.push(SceneMark::Area { corners, ink: line.ink(), opacity: 0.15, hover: None });

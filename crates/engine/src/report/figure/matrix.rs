@@ -2,7 +2,7 @@
 
 use super::{
     font::{LINE, width, wrapped},
-    scene::{Anchor, EDGE, Ink, SMALL, Scene, Words},
+    scene::{Anchor, EDGE, Ink, Position, SMALL, Scene, Size, Words},
 };
 
 /// Largest width of a tile, in points.
@@ -65,14 +65,14 @@ impl Matrix {
             for (line, text) in lines.iter().enumerate() {
                 let down = (line as f64 - (lines.len() - 1) as f64 / 2.0) * SMALL * LINE;
                 let y = top + high * (at as f64 + 0.5) + 0.36 * SMALL + down;
-                scene.words(Words::new((left - 4.0, y), &**text, SMALL).anchored(Anchor::End));
+                scene.words(Words::new(Position::new(left - 4.0, y), &**text, SMALL).anchored(Anchor::End));
             }
         }
         for (at, name) in self.columns.iter().enumerate() {
             let middle = left + wide * (at as f64 + 0.5);
             let words = match turned {
-                true => Words::new((middle + 0.36 * SMALL, top - 3.0), &**name, SMALL).upwards(),
-                false => Words::new((middle, top - 4.0), &**name, SMALL).anchored(Anchor::Middle),
+                true => Words::new(Position::new(middle + 0.36 * SMALL, top - 3.0), &**name, SMALL).upwards(),
+                false => Words::new(Position::new(middle, top - 4.0), &**name, SMALL).anchored(Anchor::Middle),
             };
             scene.words(words);
         }
@@ -83,12 +83,12 @@ impl Matrix {
         let manner = (0..self.manners.len()).find(fits).unwrap_or(self.manners.len());
         for tile in &self.tiles {
             let (x, y) = (left + wide * tile.column as f64, top + high * tile.row as f64);
-            let (corner, side) = ((x + 0.5, y + 0.5), (wide - 1.0, high - 1.0));
-            scene.rectangle(corner, side, Ink::Grid, 0.6, None);
+            let (corner, size) = (Position::new(x + 0.5, y + 0.5), Size { width: wide - 1.0, height: high - 1.0 });
+            scene.rectangle(corner, size, Ink::Grid, 0.6, None);
             let opacity = 0.6 * tile.share.clamp(0.0, 1.0);
-            scene.rectangle(corner, side, Ink::Color(0), opacity, Some(tile.hover.clone()));
+            scene.rectangle(corner, size, Ink::Color(0), opacity, Some(tile.hover.clone()));
             if let Some(text) = tile.words.get(manner) {
-                let at = (x + wide / 2.0, y + high / 2.0 + 0.36 * SMALL);
+                let at = Position::new(x + wide / 2.0, y + high / 2.0 + 0.36 * SMALL);
                 scene.words(Words::new(at, &**text, SMALL).anchored(Anchor::Middle));
             }
         }

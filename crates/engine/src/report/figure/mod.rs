@@ -24,7 +24,7 @@ pub use chart::{Band, Chart, ChartLine, Panel, Point};
 pub use font::width as text_width;
 pub use matrix::{Matrix, Tile};
 pub use palette::Marker;
-pub use scene::{Anchor, Ink, SMALL, Scene, SceneMark, TEXT, Words};
+pub use scene::{Anchor, Ink, Position, SMALL, Scene, SceneMark, Size, TEXT, Words};
 pub use svg::inline;
 
 use crate::{Error, Result, base::atomic};

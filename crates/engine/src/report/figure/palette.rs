@@ -1,5 +1,7 @@
 //! Colours, dashes and markers that are distinct for any colour vision and without colours.
 
+use super::scene::Position;
+
 /// Red, green and blue of colours; the last is text's.
 ///
 /// The hues come from Okabe and Ito (Color Universal Design, 2008). Green, orange and sky blue are darker here, so that thin lines
@@ -40,7 +42,7 @@ pub(super) fn marker(style: usize) -> Marker {
 
 impl Marker {
     /// The corners of a polygonal marker around a position.
-    pub(super) fn corners(self, (x, y): (f64, f64), size: f64) -> Vec<(f64, f64)> {
+    pub(super) fn corners(self, at: Position, size: f64) -> Vec<Position> {
         let around: &[(f64, f64)] = match self {
             Marker::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
             Marker::Triangle => &[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)],
@@ -48,6 +50,6 @@ impl Marker {
             Marker::Zero => &[(0.0, 1.4), (1.3, -0.9), (-1.3, -0.9)],
             Marker::Disc => &[],
         };
-        around.iter().map(|(dx, dy)| (x + dx * size, y + dy * size)).collect()
+        around.iter().map(|(dx, dy)| Position::new(at.x + dx * size, at.y + dy * size)).collect()
     }
 }

@@ -5,7 +5,7 @@ use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str, TextStr, ty
 use super::{
     font::{self, FACE},
     palette::Marker,
-    scene::{Ink, MARK_EDGE, Scene, SceneMark, Words},
+    scene::{Ink, MARK_EDGE, Position, Scene, SceneMark, Words},
     svg::rgb,
 };
 
@@ -94,11 +94,11 @@ struct PdfPage {
 
 impl PdfPage {
     /// A position, from the bottom left corner.
-    fn at(&self, (x, y): (f64, f64)) -> (f32, f32) {
-        (x as f32, (self.height - y) as f32)
+    fn at(&self, position: Position) -> (f32, f32) {
+        (position.x as f32, (self.height - position.y) as f32)
     }
 
-    fn path(&mut self, points: &[(f64, f64)]) {
+    fn path(&mut self, points: &[Position]) {
         for (index, point) in points.iter().enumerate() {
             let (x, y) = self.at(*point);
             if index == 0 {
@@ -147,7 +147,7 @@ impl PdfPage {
         self.content.restore_state();
     }
 
-    fn dot(&mut self, at: (f64, f64), marker: Marker, size: f64) {
+    fn dot(&mut self, at: Position, marker: Marker, size: f64) {
         match marker {
             Marker::Disc => {
                 let ((x, y), r) = (self.at(at), size as f32);

@@ -6,7 +6,7 @@ use ttf_parser::OutlineBuilder;
 use super::{
     font::{self, FACE},
     palette::Marker,
-    scene::{Ink, MARK_EDGE, Scene, SceneMark, Words},
+    scene::{Ink, MARK_EDGE, Position, Scene, SceneMark, Words},
     svg::rgb,
 };
 
@@ -31,9 +31,9 @@ fn paint(ink: Ink, opacity: f64) -> Paint<'static> {
     paint
 }
 
-fn path(points: &[(f64, f64)], closed: bool) -> Option<Path> {
+fn path(points: &[Position], closed: bool) -> Option<Path> {
     let mut builder = PathBuilder::new();
-    for (at, (x, y)) in points.iter().enumerate() {
+    for (at, Position { x, y }) in points.iter().enumerate() {
         let (x, y) = ((x * SCALE) as f32, (y * SCALE) as f32);
         if at == 0 { builder.move_to(x, y) } else { builder.line_to(x, y) }
     }
@@ -69,7 +69,7 @@ fn draw(pixmap: &mut Pixmap, mark: &SceneMark) {
         SceneMark::Dot { at, marker, size, ink, hollow, .. } => {
             let shape = || match marker {
                 Marker::Disc => {
-                    PathBuilder::from_circle((at.0 * SCALE) as f32, (at.1 * SCALE) as f32, (size * SCALE) as f32)
+                    PathBuilder::from_circle((at.x * SCALE) as f32, (at.y * SCALE) as f32, (size * SCALE) as f32)
                 }
                 _ => path(&marker.corners(*at, *size), true),
             };
@@ -91,7 +91,7 @@ fn words(pixmap: &mut Pixmap, words: &Words) {
     }
     let Some(path) = outline.builder.finish() else { return };
     let scale = (words.size * SCALE) as f32 / f32::from(FACE.units_per_em());
-    let (x, y) = words.start();
+    let Position { x, y } = words.start();
     let (x, y) = ((x * SCALE) as f32, (y * SCALE) as f32);
     let placed = match words.upwards {
         true => Transform::from_row(0.0, -scale, -scale, 0.0, x, y),

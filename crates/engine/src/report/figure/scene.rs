@@ -11,6 +11,24 @@ pub(super) const MARK_EDGE: f64 = 0.6;
 /// Margin of a drawing, in points.
 pub(super) const EDGE: f64 = 4.0;
 
+/// A position in a drawing, in points from its top left corner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Position {
+    /// Distance to the right.
+    pub x: f64,
+    /// Distance downwards.
+    pub y: f64,
+}
+
+/// Width and height in a drawing, in points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Size {
+    /// The width.
+    pub width: f64,
+    /// The height.
+    pub height: f64,
+}
+
 /// A drawing: marks in drawing order, in points from the top left corner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
@@ -54,7 +72,7 @@ pub enum Anchor {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Words {
     /// Its position, on the base line.
-    pub(crate) at: (f64, f64),
+    pub(crate) at: Position,
     pub(crate) text: String,
     /// The font size.
     pub(crate) size: f64,
@@ -71,7 +89,7 @@ pub enum SceneMark {
     /// A line through points.
     Line {
         /// The points, in order.
-        points: Vec<(f64, f64)>,
+        points: Vec<Position>,
         /// Its ink.
         ink: Ink,
         /// The width of the line.
@@ -82,7 +100,7 @@ pub enum SceneMark {
     /// A filled polygon.
     Area {
         /// The corners, in order.
-        corners: Vec<(f64, f64)>,
+        corners: Vec<Position>,
         /// Its ink.
         ink: Ink,
         /// From 0 (invisible) to 1.
@@ -93,7 +111,7 @@ pub enum SceneMark {
     /// A marker.
     Dot {
         /// Its position.
-        at: (f64, f64),
+        at: Position,
         /// Its shape.
         marker: Marker,
         /// Half its width.
@@ -109,9 +127,16 @@ pub enum SceneMark {
     Words(Words),
 }
 
+impl Position {
+    /// The position at these distances.
+    pub fn new(x: f64, y: f64) -> Position {
+        Position { x, y }
+    }
+}
+
 impl Words {
     /// A plain text.
-    pub fn new(at: (f64, f64), text: impl Into<String>, size: f64) -> Words {
+    pub fn new(at: Position, text: impl Into<String>, size: f64) -> Words {
         Words { at, text: text.into(), size, anchor: Anchor::Start, ink: Ink::Text, upwards: false }
     }
 
@@ -126,14 +151,17 @@ impl Words {
     }
 
     /// The position of its first character.
-    pub(super) fn start(&self) -> (f64, f64) {
+    pub(super) fn start(&self) -> Position {
         let width = font::width(&self.text, self.size);
         let back = match self.anchor {
             Anchor::Start => 0.0,
             Anchor::Middle => width / 2.0,
             Anchor::End => width,
         };
-        if self.upwards { (self.at.0, self.at.1 + back) } else { (self.at.0 - back, self.at.1) }
+        match self.upwards {
+            true => Position::new(self.at.x, self.at.y + back),
+            false => Position::new(self.at.x - back, self.at.y),
+        }
     }
 
     /// Turns it upwards.
@@ -148,19 +176,20 @@ impl Scene {
         Scene { width, height, title: title.into(), marks: Vec::new() }
     }
 
-    /// Writes a text in lines around `x`, from `top` on; returns its end.
+    /// Writes a text in lines around `at.x`, from `at.y` on; returns its end.
     pub(super) fn paragraph(
         &mut self,
         text: &str,
-        (x, top): (f64, f64),
+        at: Position,
         room: f64,
         size: f64,
         anchor: Anchor,
         ink: Ink,
     ) -> f64 {
-        let mut y = top;
+        let mut y = at.y;
         for line in font::wrapped(text, size, room).into_iter().filter(|line| !line.is_empty()) {
-            self.words(Words::new((x, y + size * font::ASCENT), line, size).anchored(anchor).inked(ink));
+            let base = Position::new(at.x, y + size * font::ASCENT);
+            self.words(Words::new(base, line, size).anchored(anchor).inked(ink));
             y += size * font::LINE;
         }
         y
@@ -169,7 +198,8 @@ impl Scene {
     /// A drawing with its title on top, and the end of the title.
     pub(super) fn titled(width: f64, title: &str) -> (Scene, f64) {
         let mut scene = Scene::new(width, 0.0, title);
-        let top = scene.paragraph(title, (width / 2.0, EDGE), width - 2.0 * EDGE, TEXT, Anchor::Middle, Ink::Text);
+        let at = Position::new(width / 2.0, EDGE);
+        let top = scene.paragraph(title, at, width - 2.0 * EDGE, TEXT, Anchor::Middle, Ink::Text);
         (scene, top + EDGE)
     }
 
@@ -177,25 +207,27 @@ impl Scene {
     pub(super) fn noted(mut self, notes: &[String], top: f64) -> Scene {
         let (mut y, room) = (top, self.width - 2.0 * EDGE);
         for note in notes {
-            y = self.paragraph(note, (EDGE, y), room, SMALL, Anchor::Start, Ink::Faint);
+            y = self.paragraph(note, Position::new(EDGE, y), room, SMALL, Anchor::Start, Ink::Faint);
         }
         self.height = y + EDGE;
         self
     }
 
     /// Draws a straight line.
-    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
+    pub fn line(&mut self, from: Position, to: Position, ink: Ink, width: f64) {
         self.path(vec![from, to], ink, width, &[]);
     }
 
     /// Draws a line through points.
-    pub fn path(&mut self, points: Vec<(f64, f64)>, ink: Ink, width: f64, dash: &'static [f64]) {
+    pub fn path(&mut self, points: Vec<Position>, ink: Ink, width: f64, dash: &'static [f64]) {
         self.marks.push(SceneMark::Line { points, ink, width, dash });
     }
 
-    /// Fills a rectangle.
-    pub fn rectangle(&mut self, (x, y): (f64, f64), (w, h): (f64, f64), ink: Ink, opacity: f64, hover: Option<String>) {
-        let corners = vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h)];
+    /// Fills a rectangle, whose top left corner is `corner`.
+    pub fn rectangle(&mut self, corner: Position, size: Size, ink: Ink, opacity: f64, hover: Option<String>) {
+        let (right, bottom) = (corner.x + size.width, corner.y + size.height);
+        let corners =
+            vec![corner, Position::new(right, corner.y), Position::new(right, bottom), Position::new(corner.x, bottom)];
         self.marks.push(SceneMark::Area { corners, ink, opacity, hover });
     }
 

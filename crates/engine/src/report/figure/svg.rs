@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{
     font,
     palette::{COLORS, Marker},
-    scene::{Anchor, Ink, MARK_EDGE, Scene, SceneMark, Words},
+    scene::{Anchor, Ink, MARK_EDGE, Position, Scene, SceneMark, Words},
 };
 use crate::base::visible::visible;
 
@@ -90,7 +90,7 @@ fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &st
                 let fill = if *hollow { ink(Ink::Paper) } else { color.clone() };
                 let (shape, element) = match marker {
                     Marker::Disc => {
-                        let (x, y, size) = (number(at.0), number(at.1), number(*size));
+                        let (x, y, size) = (number(at.x), number(at.y), number(*size));
                         (
                             format!(
                                 "<circle cx=\"{x}\" cy=\"{y}\" r=\"{size}\" fill=\"{fill}\" stroke=\"{color}\" stroke-width=\"{MARK_EDGE}\""
@@ -125,7 +125,7 @@ fn closed(shape: &str, element: &str, hover: Option<&str>) -> String {
 }
 
 fn words(words: &Words, ink: &str) -> String {
-    let (x, y) = (number(words.at.0), number(words.at.1));
+    let (x, y) = (number(words.at.x), number(words.at.y));
     let anchor = match words.anchor {
         Anchor::Start => "",
         Anchor::Middle => " text-anchor=\"middle\"",
@@ -140,9 +140,9 @@ fn words(words: &Words, ink: &str) -> String {
     )
 }
 
-fn path(points: &[(f64, f64)], closed: bool) -> String {
+fn path(points: &[Position], closed: bool) -> String {
     let mut text = String::new();
-    for (at, (x, y)) in points.iter().enumerate() {
+    for (at, Position { x, y }) in points.iter().enumerate() {
         let _ = write!(text, "{}{} {}", if at == 0 { 'M' } else { 'L' }, number(*x), number(*y));
     }
     if closed {

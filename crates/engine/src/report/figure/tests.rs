@@ -76,7 +76,7 @@ fn a_pdf_has_its_font_inside() {
 fn the_letters_of_a_picture_stay_in_their_measured_boxes() {
     for upwards in [false, true] {
         let mut scene = Scene::new(200.0, 200.0, "");
-        let text = Words::new((100.0, 100.0), "Mgjpq|Wfy_{}(10^-7)", 8.0);
+        let text = Words::new(Position::new(100.0, 100.0), "Mgjpq|Wfy_{}(10^-7)", 8.0);
         scene.words(if upwards { text.upwards() } else { text });
         let [left, top, right, bottom] = legible::bounds(legible::words(&scene)[0]);
         let pixels = tiny_skia::Pixmap::decode_png(&scene.bytes(DrawingKind::Png)).unwrap();
@@ -115,11 +115,11 @@ fn a_zero_on_a_logarithmic_axis_has_its_own_mark_at_the_edge_and_a_note() {
         let line = ChartLine::new("a", vec![point(2.0, y), point(4.0, 1e-3), point(8.0, 1e-2)]);
         let scene = chart(vec![panel(vec![line])]).scene(240.0);
         let lowest = scene.marks.iter().filter_map(|mark| match mark {
-            SceneMark::Dot { at, marker, hover: Some(_), .. } => Some((at.1, *marker)),
+            SceneMark::Dot { at, marker, hover: Some(_), .. } => Some((at.y, *marker)),
             _ => None,
         });
         let lowest = lowest.max_by(|one, other| one.0.total_cmp(&other.0)).unwrap().1;
-        let joined = scene.marks.iter().any(|mark| matches!(mark, SceneMark::Line { points, .. } if points.len() == 3 && points[0].1 != points[1].1 && points[1].0 != points[2].0 && points[1].1 != points[2].1));
+        let joined = scene.marks.iter().any(|mark| matches!(mark, SceneMark::Line { points, .. } if points.len() == 3 && points[0].y != points[1].y && points[1].x != points[2].x && points[1].y != points[2].y));
         (lowest, svg::standalone(&scene).contains("logarithmic axis: zero"), joined)
     };
     assert_eq!(marks(0.0), (Marker::Zero, true, false));

@@ -21,8 +21,10 @@ use crate::{
 const MOST_TERMS: usize = 1 << 22;
 /// The same with running bounds, which take longer.
 const MOST_RUNNING_TERMS: usize = 1 << 19;
-/// Fewest and most elements that are tried, where D has so many.
-const ELEMENTS: (usize, usize) = (64, 1 << 14);
+/// Fewest elements that are tried, where D has so many.
+const LEAST_ELEMENTS: usize = 64;
+/// Most elements that are tried.
+const MOST_ELEMENTS: usize = 1 << 14;
 /// Elements that are tried before all others, the errors among them first.
 const FIRST: usize = 8;
 /// Elements between two looks for a signal.
@@ -148,7 +150,7 @@ impl<'a> Elements<'a> {
     ) -> Result<Elements<'a>> {
         let CheckRequest { claim, factors, d, .. } = request;
         let terms = if is_running { MOST_RUNNING_TERMS } else { MOST_TERMS };
-        let most = (terms / factors.k()).clamp(ELEMENTS.0, ELEMENTS.1);
+        let most = (terms / factors.k()).clamp(LEAST_ELEMENTS, MOST_ELEMENTS);
         let side = (most as f64).sqrt() as usize;
         let rows = some(rows, side.max(most / columns.len()), listed.iter().map(|error| error.row));
         let columns = some(columns, most / rows.len(), listed.iter().map(|error| error.column));

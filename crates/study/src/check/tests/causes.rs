@@ -10,7 +10,7 @@ pub(super) struct Right {
 }
 
 /// A product of f16 by one instruction of Hopper.
-fn plain(shape: (usize, usize, usize), seed: u64) -> Right {
+fn plain(shape: ProductShape, seed: u64) -> Right {
     let schedule = schedule("wgmma.m64n8k16.f32.f16.f16");
     let factors = factors(&schedule, shape, seed, 3);
     of_schedule("hopper", schedule, factors)
@@ -31,7 +31,7 @@ fn with_scales(seed: u64, has_additions: bool) -> Right {
     if has_additions {
         (schedule.alpha, schedule.beta) = (0.7, 3.0);
     }
-    let mut factors = factors(&schedule, (14, 14, 300), seed, 3);
+    let mut factors = factors(&schedule, ProductShape { m: 14, n: 14, k: 300 }, seed, 3);
     if has_additions {
         factors.c = Some(drawn(14, 14, schedule.output.format, seed + 77, 4));
         factors.bias = Some(drawn(1, 14, schedule.output.format, seed + 78, 8));
@@ -84,7 +84,7 @@ fn without(factors: &Factors, k: std::ops::Range<usize>) -> Factors {
 
 #[test]
 fn a_fault_of_every_element_is_named() {
-    let right = plain((16, 16, 64), 31);
+    let right = plain(ProductShape { m: 16, n: 16, k: 64 }, 31);
     let faults: [(Cause, Matrix); 12] = [
         (Cause::Zero, right.with(|_| 0.0)),
         (Cause::Sign, right.with(|x| -x)),
@@ -110,7 +110,7 @@ fn a_fault_of_every_element_is_named() {
 
 #[test]
 fn a_fault_is_named_where_a_generation_or_a_library_is_claimed() {
-    let Right { claim, factors, d } = plain((12, 12, 48), 38);
+    let Right { claim, factors, d } = plain(ProductShape { m: 12, n: 12, k: 48 }, 38);
     let library = LibraryFamily::of("cublaslt", Some("f32.f16.f16.32f")).unwrap();
     for claim in [
         Claim::of_generation(claim.model.clone(), formats("f32"), None).unwrap(),
@@ -125,7 +125,7 @@ fn a_fault_is_named_where_a_generation_or_a_library_is_claimed() {
 
 #[test]
 fn rows_and_columns_in_other_places_are_named() {
-    let right = plain((20, 24, 200), 32);
+    let right = plain(ProductShape { m: 20, n: 24, k: 200 }, 32);
     let source = |at: usize, count: usize| (at * 7 + 3) % count;
     let rows = with_values(&right.d, |row, column| right.d.value((row + 1) % 20, column));
     let mixed = with_values(&right.d, |row, column| right.d.value(source(row, 20), column));
@@ -138,7 +138,7 @@ fn rows_and_columns_in_other_places_are_named() {
 
 #[test]
 fn numbers_and_factors_of_lines_are_named() {
-    let right = plain((20, 24, 200), 33);
+    let right = plain(ProductShape { m: 20, n: 24, k: 200 }, 33);
     let line = |at: usize| 1.5 + at as f64 / 8.0;
     let of = |value: &dyn Fn(f64, usize, usize) -> f64| {
         with_values(&right.d, |row, column| value(right.d.value(row, column), row, column))
@@ -151,10 +151,10 @@ fn numbers_and_factors_of_lines_are_named() {
 
 #[test]
 fn operands_that_are_read_wrongly_are_named() {
-    let right = plain((20, 20, 20), 34);
+    let right = plain(ProductShape { m: 20, n: 20, k: 20 }, 34);
     let transposed = right.product(|_, factors| factors.a = factors.a.transposed());
     assert_eq!(right.cause(&transposed), Some(Cause::TransposedA));
-    let right = plain((20, 24, 80), 34);
+    let right = plain(ProductShape { m: 20, n: 24, k: 80 }, 34);
     let flat = right.product(|_, factors| {
         factors.b = Matrix { rows: 24, columns: 80, ..factors.b.clone() }.transposed();
     });
@@ -167,7 +167,8 @@ fn operands_that_are_read_wrongly_are_named() {
     assert_eq!(right.cause(&rounded), Some(Cause::OperandsRounded));
     let mut schedule = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
     schedule.promote = Some(128);
-    let right = of_schedule("hopper", schedule.clone(), factors(&schedule, (16, 16, 256), 34, 3));
+    let right =
+        of_schedule("hopper", schedule.clone(), factors(&schedule, ProductShape { m: 16, n: 16, k: 256 }, 34, 3));
     let read = Factors {
         a: Matrix { format: format::find("e5m2").unwrap(), ..right.factors.a.clone() },
         ..right.factors.clone()
@@ -180,7 +181,7 @@ fn operands_that_are_read_wrongly_are_named() {
 fn sums_of_another_format_are_named() {
     let mut claimed = schedule("wgmma.m64n8k16.f32.f16.f16");
     claimed.output.format = format::find("f16").unwrap();
-    let right = of_schedule("hopper", claimed.clone(), factors(&claimed, (16, 16, 512), 35, 3));
+    let right = of_schedule("hopper", claimed.clone(), factors(&claimed, ProductShape { m: 16, n: 16, k: 512 }, 35, 3));
     let half = product(&right.claim.model, &schedule("mma.m16n8k16.f16.f16.f16.f16"), &right.factors);
     assert_eq!(right.cause(&half), Some(Cause::OtherSums));
 }
@@ -250,7 +251,7 @@ fn faults_of_scales_alpha_c_and_a_bias_are_named() {
 #[test]
 fn the_k_that_are_missing_are_named() {
     for (k, missing) in [(300, 263..300), (512, 448..512), (512, 100..116), (1000, 992..1000), (2000, 1937..2000)] {
-        let right = plain((20, 24, k), 31);
+        let right = plain(ProductShape { m: 20, n: 24, k }, 31);
         let d = right.product(|_, factors| *factors = without(factors, missing.clone()));
         let diagnosis = right.checked(&d).diagnosis.unwrap();
         assert_eq!((diagnosis.cause, diagnosis.k), (Some(Cause::LeftOut), Some(missing)));
@@ -267,7 +268,7 @@ fn the_k_that_are_missing_from_a_product_with_scales_are_named() {
 
 #[test]
 fn the_k_that_are_counted_twice_are_named() {
-    let right = plain((20, 20, 256), 33);
+    let right = plain(ProductShape { m: 20, n: 20, k: 256 }, 33);
     let d = right.product(|_, factors| {
         let k: Vec<usize> = (0..256).chain(64..96).collect();
         let all = |count: usize| (0..count).collect::<Vec<_>>();
@@ -279,7 +280,7 @@ fn the_k_that_are_counted_twice_are_named() {
 
 #[test]
 fn a_wrong_element_of_a_or_b_is_named_where_the_errors_are() {
-    let right = plain((20, 24, 300), 34);
+    let right = plain(ProductShape { m: 20, n: 24, k: 300 }, 34);
     let d = right.product(|_, factors| factors.a.codes.set(7 * 300 + 211, 0x5400));
     let check = right.checked(&d);
     let diagnosis = check.diagnosis.unwrap();
@@ -292,7 +293,7 @@ fn a_wrong_element_of_a_or_b_is_named_where_the_errors_are() {
 
 #[test]
 fn a_cause_of_some_rows_alone_is_named_with_them() {
-    let right = plain((20, 24, 300), 36);
+    let right = plain(ProductShape { m: 20, n: 24, k: 300 }, 36);
     let d = with_values(&right.d, |row, column| {
         let right = right.d.value(row, column);
         if row >= 16 { right.max(0.0) } else { right }
@@ -303,7 +304,7 @@ fn a_cause_of_some_rows_alone_is_named_with_them() {
 
 #[test]
 fn errors_without_a_cause_are_told_by_what_they_share() {
-    let right = plain((20, 24, 300), 37);
+    let right = plain(ProductShape { m: 20, n: 24, k: 300 }, 37);
     let d = with_values(&right.d, |row, column| {
         let off = if row == 3 { (1 + random(5, column as u64) % 100) as f64 } else { 0.0 };
         right.d.value(row, column) + off
@@ -318,7 +319,7 @@ proptest! {
 
     #[test]
     fn errors_of_chance_have_no_cause(seed in any::<u64>(), count in 1usize..400) {
-        let right = plain((20, 20, 256), seed >> 8);
+        let right = plain(ProductShape { m: 20, n: 20, k: 256 }, seed >> 8);
         prop_assert!(right.checked(&right.d).diagnosis.is_none());
         let mut d = right.d.clone();
         for at in 0..count {

@@ -75,7 +75,7 @@ impl Draws {
         if code & sign == 0 { code | sign } else { code }
     }
 
-    fn matrix(&mut self, (rows, columns): (usize, usize), format: &'static Format) -> Matrix {
+    fn matrix(&mut self, rows: usize, columns: usize, format: &'static Format) -> Matrix {
         let themes: Vec<u64> = (0..columns).map(|_| self.below(6)).collect();
         let mixed = self.below(2) == 1;
         let codes: Vec<u64> =
@@ -133,7 +133,7 @@ fn drawn_product(draws: &mut Draws) -> Option<(Model, Schedule, Factors)> {
         schedule.scales = Some(ScaleBlocks { a: [1, block], b: [block, 1], multiply });
     }
     schedule.check().ok()?;
-    let mut factors = Factors::new(draws.matrix((2, k), i.a), draws.matrix((k, 2), i.b));
+    let mut factors = Factors::new(draws.matrix(2, k, i.a), draws.matrix(k, 2, i.b));
     let single = format::find("f32").unwrap();
     let blocks = schedule
         .scales
@@ -141,14 +141,14 @@ fn drawn_product(draws: &mut Draws) -> Option<(Model, Schedule, Factors)> {
         .map(|scales| (single, scales.a[1]))
         .or(i.scale.map(|scale| (scale.format, scale.block)));
     if let Some((format, block)) = blocks {
-        factors.scale_a = Some(draws.matrix((2, k.div_ceil(block)), format));
-        factors.scale_b = Some(draws.matrix((k.div_ceil(block), 2), format));
+        factors.scale_a = Some(draws.matrix(2, k.div_ceil(block), format));
+        factors.scale_b = Some(draws.matrix(k.div_ceil(block), 2, format));
     }
     if draws.below(4) == 0 {
-        factors.c = Some(draws.matrix((2, 2), schedule.output.format));
+        factors.c = Some(draws.matrix(2, 2, schedule.output.format));
     }
     if draws.below(6) == 0 {
-        factors.bias = Some(draws.matrix((1, 2), schedule.output.format));
+        factors.bias = Some(draws.matrix(1, 2, schedule.output.format));
     }
     factors.check(&schedule).ok()?;
     Some((model, schedule, factors))
@@ -235,8 +235,7 @@ fn check_library(seed: u64, draws: &mut Draws, met: &mut Met) {
     let count = [1, 2, 5, schedule.split.count][draws.below(4) as usize].min(schedule.split.count);
     let schedule = Schedule { split: SplitK { count, ..schedule.split }, ..schedule.clone() };
     let k = 1 + draws.below(200) as usize;
-    let factors =
-        Factors::new(draws.matrix((2, k), schedule.instruction.a), draws.matrix((k, 2), schedule.instruction.b));
+    let factors = Factors::new(draws.matrix(2, k, schedule.instruction.a), draws.matrix(k, 2, schedule.instruction.b));
     let d = product(&claim.model, &schedule, &factors);
     let found = checked(claim, &factors, &d);
     let operands = || [&factors.a, &factors.b].map(|matrix| matrix.values());

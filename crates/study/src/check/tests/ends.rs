@@ -49,7 +49,7 @@ fn sums_toward_zero_are_off_by_twice_their_magnitudes_at_most() {
 fn no_element_is_within_for_what_its_parts_may_do() {
     let hopper = Model::load("hopper").unwrap();
     let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&schedule, (6, 6, 1024), 51, 3);
+    let factors = factors(&schedule, ProductShape { m: 6, n: 6, k: 1024 }, 51, 3);
     for d in ["e4m3", "f16"] {
         let claim = Claim::of_generation(hopper.clone(), formats(d), None).unwrap();
         let format = format::find(d).unwrap();

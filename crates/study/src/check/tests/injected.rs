@@ -4,7 +4,7 @@ use rug::Float;
 
 use super::{
     causes::{Right, of_schedule, with_values},
-    reproduced::{changed, exact_elements, is_below_end, is_reproduced},
+    reproduced::{Element, changed, exact_elements, is_below_end, is_reproduced},
     *,
 };
 
@@ -64,7 +64,7 @@ fn drawn_product(draws: &mut Draws) -> Right {
         (schedule.alpha, schedule.beta) = (draws.of(&[1.0, 0.7, 0.125]), draws.of(&[1.0, 3.0, -0.5]));
     }
     let exponents = if is_integer { 6 } else { 3 };
-    let mut factors = factors(&schedule, (m, n, k), random(draws.seed, 0) >> 16, exponents);
+    let mut factors = factors(&schedule, ProductShape { m, n, k }, random(draws.seed, 0) >> 16, exponents);
     if has_additions && draws.below(2) == 0 {
         factors.c = Some(drawn(m, n, schedule.output.format, draws.seed + 77, 5));
     }
@@ -201,11 +201,13 @@ fn is_narrowed_down(right: &Right, d: &Matrix, cause: Cause) -> bool {
         _ => 2.0,
     };
     let claimed = exact_elements(right, &right.claim.schedules[0], &right.factors, false);
-    let bits = claimed.iter().zip(d.values()).filter(|(_, x)| is_below_end(d.format, *x)).map(|((value, bound), d)| {
-        let error = (Float::with_val(400, d) - value).abs().to_f64();
-        let grown = bound * (d / value.to_f64()).abs().max(1.0);
-        (error / grown.max(d.abs() * 2f64.powi(-24)).max(f64::MIN_POSITIVE) / 4.0).log2().clamp(0.0, 24.0)
-    });
+    let bits = claimed.iter().zip(d.values()).filter(|(_, x)| is_below_end(d.format, *x)).map(
+        |(Element { value, bound }, d)| {
+            let error = (Float::with_val(400, d) - value).abs().to_f64();
+            let grown = bound * (d / value.to_f64()).abs().max(1.0);
+            (error / grown.max(d.abs() * 2f64.powi(-24)).max(f64::MIN_POSITIVE) / 4.0).log2().clamp(0.0, 24.0)
+        },
+    );
     bits.sum::<f64>() > 60.0 + 30.0 * numbers
 }
 

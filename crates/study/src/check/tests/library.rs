@@ -14,7 +14,7 @@ fn products_by_every_schedule_of_a_library_are_within_the_bound_of_the_library()
     for product_kind in ["f32.f16.f16.32f", "f16.f16.f16.16f", "bf16.e4m3.e4m3.32f", "bf16.e4m3.e4m3.32f.fast"] {
         let claim = of_library(product_kind);
         for (at, schedule) in claim.schedules.iter().enumerate() {
-            let factors = factors(schedule, (5, 6, 300), at as u64, 3);
+            let factors = factors(schedule, ProductShape { m: 5, n: 6, k: 300 }, at as u64, 3);
             for parts in [1, 5] {
                 let split = SplitK { count: parts.min(schedule.split.count), ..schedule.split };
                 let split_schedule = Schedule { split, ..schedule.clone() };
@@ -30,7 +30,7 @@ fn the_bound_of_a_librarys_promoted_sums_finds_zeros_that_the_bound_of_the_gener
     let [a, b, d] = ["e4m3", "e4m3", "f32"].map(|name| format::find(name).unwrap());
     let hopper = Model::load("hopper").unwrap();
     let promoted = of_library("f32.e4m3.e4m3.32f");
-    let factors = factors(&promoted.schedules[0], (6, 6, 4096), 4, 2);
+    let factors = factors(&promoted.schedules[0], ProductShape { m: 6, n: 6, k: 4096 }, 4, 2);
     let zeros = Matrix::of_values(6, 6, d, &[0; 36]);
     assert!(!checked(&promoted, &factors, &zeros).holds());
     assert!(checked(&Claim::of_generation(hopper, [a, b, d], None).unwrap(), &factors, &zeros).holds());

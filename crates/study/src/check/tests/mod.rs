@@ -18,8 +18,8 @@ use crate::{
     isa,
     product::reference::Yardsticks,
     product::{
-        AccumulatorJoin, Accumulators, Factors, Matrix, OutputRounding, PartJoin, PartTerms, Product, ScaleBlocks,
-        ScaleUse, Schedule, SplitK,
+        AccumulatorJoin, Accumulators, Factors, Matrix, OutputRounding, PartJoin, PartTerms, Product, ProductShape,
+        ScaleBlocks, ScaleUse, Schedule, SplitK,
         bound::{
             Claim, ElementBounds, LibraryFamily, Magnitudes, OrderFreeBounds, Origin, bounds_matrix, running_matrix,
         },
@@ -38,7 +38,8 @@ fn drawn(rows: usize, columns: usize, format: &'static Format, seed: u64, expone
     Matrix::of_values(rows, columns, format, &(0..rows * columns).map(code).collect::<Vec<_>>())
 }
 
-fn factors(schedule: &Schedule, (m, n, k): (usize, usize, usize), seed: u64, exponents: u64) -> Factors {
+fn factors(schedule: &Schedule, shape: ProductShape, seed: u64, exponents: u64) -> Factors {
+    let ProductShape { m, n, k } = shape;
     let i = &schedule.instruction;
     let mut factors = Factors::new(drawn(m, k, i.a, seed, exponents), drawn(k, n, i.b, seed + 1, exponents));
     if let Some(scale) = i.scale {
@@ -140,7 +141,7 @@ proptest! {
         let model = Model::load(model).unwrap();
         let schedule = any_schedule(instruction, choice);
         prop_assume!(schedule.check().is_ok());
-        let mut factors = factors(&schedule, (3, 3, k), seed.into(), exponents);
+        let mut factors = factors(&schedule, ProductShape { m: 3, n: 3, k }, seed.into(), exponents);
         if choice >> 60 & 1 == 1 {
             factors.c = Some(drawn(3, 3, schedule.output.format, 77, 4));
         }
@@ -155,7 +156,7 @@ proptest! {
 }
 
 /// Finite codes with exponents of a range, which may be the smallest or the largest.
-fn any_codes(rows: usize, columns: usize, format: &'static Format, seed: u64, (low, width): (u64, u64)) -> Matrix {
+fn any_codes(rows: usize, columns: usize, format: &'static Format, seed: u64, low: u64, width: u64) -> Matrix {
     let last = format.float().map_or(0, |float| float.trailing_bits);
     let exponents = (format.largest(false) >> last) + 1;
     let code = |at: usize| {
@@ -173,13 +174,15 @@ proptest! {
     #[test]
     fn a_product_of_any_numbers_is_right_under_its_own_claim(
         which in 0..INSTRUCTIONS.len(), choice in any::<u64>(), seed in any::<u64>(), k in 1..150usize,
-        x in (any::<u64>(), any::<u64>()), y in (any::<u64>(), any::<u64>())
+        (low_a, width_a) in (any::<u64>(), any::<u64>()), (low_b, width_b) in (any::<u64>(), any::<u64>())
     ) {
         let (model, instruction) = INSTRUCTIONS[which];
         let schedule = any_schedule(instruction, choice);
         prop_assume!(schedule.check().is_ok());
         let i = &schedule.instruction;
-        let mut factors = Factors::new(any_codes(3, k, i.a, seed, x), any_codes(k, 3, i.b, seed ^ 1, y));
+        let a = any_codes(3, k, i.a, seed, low_a, width_a);
+        let b = any_codes(k, 3, i.b, seed ^ 1, low_b, width_b);
+        let mut factors = Factors::new(a, b);
         if choice >> 60 & 3 == 1 {
             factors.c = Some(drawn(3, 3, schedule.output.format, 77, 4));
         }
@@ -197,12 +200,12 @@ fn scales_of_blocks_are_within_the_bounds() {
         let mut schedule = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
         schedule.promote = Some(128);
         schedule.scales = Some(ScaleBlocks { a: [1, 128], b: [128, 128], multiply });
-        let factors = factors(&schedule, (3, 3, 500), 9, 3);
+        let factors = factors(&schedule, ProductShape { m: 3, n: 3, k: 500 }, 9, 3);
         assert!(ratios(&hopper, &schedule, &factors).iter().all(|(running, _)| *running <= 1.0));
     }
     let blackwell = Model::load("blackwell").unwrap();
     let schedule = schedule("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16");
-    let factors = factors(&schedule, (4, 4, 256), 3, 1);
+    let factors = factors(&schedule, ProductShape { m: 4, n: 4, k: 256 }, 3, 1);
     assert!(ratios(&blackwell, &schedule, &factors).iter().all(|(running, _)| *running <= 1.0));
 }
 
@@ -210,7 +213,7 @@ fn scales_of_blocks_are_within_the_bounds() {
 fn a_product_with_block_scales_is_judged_by_the_instructions_that_have_these_scales() {
     let blackwell = Model::load("blackwell").unwrap();
     let schedule = schedule("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16");
-    let factors = factors(&schedule, (4, 4, 256), 3, 1);
+    let factors = factors(&schedule, ProductShape { m: 4, n: 4, k: 256 }, 3, 1);
     let d = product(&blackwell, &schedule, &factors);
     let single = schedule.output.format;
     let (claim, factors) = Claim::of_product(blackwell, Origin::Generation, factors, single, &mut Vec::new()).unwrap();
@@ -232,7 +235,7 @@ fn formats(d: &str) -> [&'static Format; 3] {
 fn a_right_product_holds_and_has_the_bits_of_its_schedule() {
     let hopper = Model::load("hopper").unwrap();
     let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&schedule, (20, 20, 300), 5, 3);
+    let factors = factors(&schedule, ProductShape { m: 20, n: 20, k: 300 }, 5, 3);
     let d = product(&hopper, &schedule, &factors);
     let found = checked(&Claim::of_schedule(hopper.clone(), schedule), &factors, &d);
     assert!(found.holds() && found.sample.equal_bits == Some(100), "{found:?}");
@@ -246,7 +249,7 @@ fn a_right_product_holds_and_has_the_bits_of_its_schedule() {
 fn each_element_outside_is_found_wherever_it_is() {
     let hopper = Model::load("hopper").unwrap();
     let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&schedule, (9, 11, 70), 6, 2);
+    let factors = factors(&schedule, ProductShape { m: 9, n: 11, k: 70 }, 6, 2);
     let right = product(&hopper, &schedule, &factors);
     let claim = Claim::of_generation(hopper, formats("f32"), None).unwrap();
     for (row, column) in [(0, 0), (8, 10), (3, 7)] {
@@ -282,7 +285,7 @@ fn integers_in_f16_are_exact_in_every_order() {
 fn infinities_and_nans_are_judged_by_what_the_operands_make() {
     let hopper = Model::load("hopper").unwrap();
     let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let mut factors = factors(&schedule, (4, 4, 32), 8, 2);
+    let mut factors = factors(&schedule, ProductShape { m: 4, n: 4, k: 32 }, 8, 2);
     factors.a.codes.set(32 + 3, 0x7c00);
     factors.a.codes.set(2 * 32, 0x7e00);
     let d = product(&hopper, &schedule, &factors);
@@ -298,7 +301,7 @@ fn infinities_and_nans_are_judged_by_what_the_operands_make() {
 fn the_power_of_a_tolerance_tells_which_faults_pass() {
     let hopper = Model::load("hopper").unwrap();
     let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&schedule, (20, 20, 256), 5, 3);
+    let factors = factors(&schedule, ProductShape { m: 20, n: 20, k: 256 }, 5, 3);
     let d = product(&hopper, &schedule, &factors);
     let claim = Claim::of_schedule(hopper, schedule);
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 100 };
@@ -318,7 +321,7 @@ fn the_power_of_a_tolerance_tells_which_faults_pass() {
 fn a_matrix_of_bounds_has_the_bounds_that_judge_the_elements() {
     let hopper = Model::load("hopper").unwrap();
     let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
-    let factors = factors(&schedule, (5, 7, 90), 41, 3);
+    let factors = factors(&schedule, ProductShape { m: 5, n: 7, k: 90 }, 41, 3);
     let claim = Claim::of_schedule(hopper, schedule.clone());
     let every = bounds_matrix(&claim, &factors, &|_| ()).unwrap();
     let running = running_matrix(&claim, &schedule, &factors, &|_| ()).unwrap();
@@ -348,7 +351,7 @@ fn the_rounding_of_beta_to_the_register_is_part_of_the_bound() {
         schedule.beta = beta;
         let c =
             matrix("f32", 30, 30, |row, column| (random(7, (30 * row + column) as u64) % 100_003) as f64 / 33_000.0);
-        let factors = Factors { c: Some(c), ..factors(&schedule, (30, 30, 16), 61, 3) };
+        let factors = Factors { c: Some(c), ..factors(&schedule, ProductShape { m: 30, n: 30, k: 16 }, 61, 3) };
         let small = Factors { a: matrix("f16", 30, 16, |row, k| factors.a.value(row, k) / 1024.0), ..factors.clone() };
         let found = checked(
             &Claim::of_schedule(hopper.clone(), schedule.clone()),
@@ -365,7 +368,7 @@ fn a_tolerance_of_f64_covers_the_errors_of_a_product_in_f64() {
     let mut schedule = schedule("mma.m8n8k4.f64.f64.f64.f64");
     schedule.alpha = 1.1;
     for seed in 0..20 {
-        let factors = factors(&schedule, (8, 8, 12), seed, 3);
+        let factors = factors(&schedule, ProductShape { m: 8, n: 8, k: 12 }, seed, 3);
         let d = product(&hopper, &schedule, &factors);
         let found = checked(&Claim::of_schedule(hopper.clone(), schedule.clone()), &factors, &d);
         let tolerance = found.tolerance.unwrap();
@@ -381,7 +384,7 @@ fn a_rounding_of_d_is_bounded_by_its_exact_value_where_one_schedule_is_claimed()
     let hopper = Model::load("hopper").unwrap();
     let mut schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
     schedule.output.format = format::find("f16").unwrap();
-    let factors = factors(&schedule, (12, 12, 1024), 71, 3);
+    let factors = factors(&schedule, ProductShape { m: 12, n: 12, k: 1024 }, 71, 3);
     let d = product(&hopper, &schedule, &factors);
     let bounds = bounds_matrix(&Claim::of_schedule(hopper, schedule), &factors, &|_| ()).unwrap();
     for (row, column) in (0..12).flat_map(|row| (0..12).map(move |column| (row, column))) {

@@ -110,7 +110,11 @@ pub(super) fn changed(
 }
 
 /// An element that a cause makes: its exact value, and how far D may be.
-type Element = (Float, f64);
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Element {
+    pub(super) value: Float,
+    pub(super) bound: f64,
+}
 
 /// The exact elements of a product, summed here, with the bounds of the claim.
 pub(super) fn exact_elements(right: &Right, schedule: &Schedule, factors: &Factors, is_running: bool) -> Vec<Element> {
@@ -142,7 +146,7 @@ pub(super) fn exact_elements(right: &Right, schedule: &Schedule, factors: &Facto
         if let Some(bias) = &factors.bias {
             sum += bias.value(0, column);
         }
-        (sum, bounds.value(row, column))
+        Element { value: sum, bound: bounds.value(row, column) }
     };
     (0..factors.a.rows * columns).map(element).collect()
 }
@@ -154,14 +158,14 @@ fn ulp(format: &Format, x: f64) -> f64 {
 }
 
 /// An element times a number plus a number, and one rounding more.
-fn linear((value, bound): &Element, factor: f64, number: f64, format: &Format) -> Element {
+fn linear(Element { value, bound }: &Element, factor: f64, number: f64, format: &Format) -> Element {
     let value = value.clone() * factor + number;
     let bound = bound * factor.abs();
     let unit = ulp(format, value.to_f64().abs() + bound);
-    (value, bound + unit)
+    Element { value, bound: bound + unit }
 }
 
-fn is_within(format: &Format, d: f64, (value, bound): &Element) -> bool {
+fn is_within(format: &Format, d: f64, Element { value, bound }: &Element) -> bool {
     let largest = format.to_f64(format.largest(false));
     let is_near = (Float::with_val(400, d) - value).abs() <= *bound;
     is_near || (d.abs() >= largest || d.is_nan()) && value.to_f64().abs() + bound > largest
@@ -175,7 +179,7 @@ pub(super) fn is_below_end(format: &Format, d: f64) -> bool {
 fn has_factor(format: &Format, d: &[f64], elements: &[&Element]) -> bool {
     let is_possible = |sign: f64| {
         let (mut low, mut high) = (0.0f64, f64::INFINITY);
-        for (d, (value, bound)) in d.iter().zip(elements).filter(|(d, _)| is_below_end(format, **d)) {
+        for (d, Element { value, bound }) in d.iter().zip(elements).filter(|(d, _)| is_below_end(format, **d)) {
             let (d, value, slack) = (d * sign, value.to_f64(), 4.0 * ulp(format, *d));
             for (coefficient, limit) in [(value - bound, d + slack), (-value - bound, slack - d)] {
                 match () {
@@ -192,11 +196,12 @@ fn has_factor(format: &Format, d: &[f64], elements: &[&Element]) -> bool {
 }
 
 fn has_number(format: &Format, d: &[f64], elements: &[&Element]) -> bool {
-    let ends = d.iter().zip(elements).filter(|(d, _)| is_below_end(format, **d)).map(|(d, (value, bound))| {
-        let number = (Float::with_val(400, *d) - value).to_f64();
-        let slack = bound + 4.0 * ulp(format, *d);
-        [number - slack, number + slack]
-    });
+    let ends =
+        d.iter().zip(elements).filter(|(d, _)| is_below_end(format, **d)).map(|(d, Element { value, bound })| {
+            let number = (Float::with_val(400, *d) - value).to_f64();
+            let slack = bound + 4.0 * ulp(format, *d);
+            [number - slack, number + slack]
+        });
     let [low, high] =
         ends.fold([f64::NEG_INFINITY, f64::INFINITY], |[low, high], ends| [low.max(ends[0]), high.min(ends[1])]);
     low <= high
@@ -237,9 +242,9 @@ pub(super) fn is_reproduced(right: &Right, d: &Matrix, check: &ProductCheck) -> 
     let claimed_at = |places: &[usize]| places.iter().map(|at| &claimed[*at]).collect::<Vec<&Element>>();
     let clamped = |[low, high]: [f64; 2]| {
         all(&|at| {
-            let (value, bound) = &claimed[at];
+            let Element { value, bound } = &claimed[at];
             let value = value.clone().max(&Float::with_val(400, low)).min(&Float::with_val(400, high));
-            (value, *bound)
+            Element { value, bound: *bound }
         })
     };
     let finite = || places().map(|at| values[at]).filter(|d| !d.is_nan());
@@ -274,7 +279,7 @@ pub(super) fn is_reproduced(right: &Right, d: &Matrix, check: &ProductCheck) -> 
         Cause::Clamp if words.contains("below") => clamped([ends[0], f64::INFINITY]),
         Cause::Clamp if words.contains("above") => clamped([f64::NEG_INFINITY, ends[1]]),
         Cause::Clamp => clamped(ends),
-        Cause::Magnitude => all(&|at| (claimed[at].0.clone().abs(), claimed[at].1)),
+        Cause::Magnitude => all(&|at| Element { value: claimed[at].value.clone().abs(), bound: claimed[at].bound }),
         Cause::BiasAlongRows => {
             let bias = right.factors.bias.as_ref()?;
             all(&|at| linear(&claimed[at], 1.0, bias.value(0, at / n) - bias.value(0, at % n), format))
@@ -312,8 +317,9 @@ pub(super) fn is_reproduced(right: &Right, d: &Matrix, check: &ProductCheck) -> 
                 );
             let more = of(claimed_schedule, &factors);
             all(&|at| {
-                let sum = (Float::with_val(400, &claimed[at].0 + &more[at].0), claimed[at].1 + more[at].1);
-                linear(&sum, 1.0, 0.0, format)
+                let (claimed, more) = (&claimed[at], &more[at]);
+                let value = Float::with_val(400, &claimed.value + &more.value);
+                linear(&Element { value, bound: claimed.bound + more.bound }, 1.0, 0.0, format)
             })
         }
         Cause::ElementOfA | Cause::ElementOfB => is_element(right, diagnosis, &values, &rows, &columns, is_running),
@@ -354,11 +360,11 @@ fn is_element(
     };
     // The element of the line that a one in this place changes most tells the number.
     let (zeros, ones) = (sums(0.0), sums(1.0));
-    let effect = |at: usize| Float::with_val(400, &ones[at].0 - &zeros[at].0).to_f64();
+    let effect = |at: usize| Float::with_val(400, &ones[at].value - &zeros[at].value).to_f64();
     let in_line = |at: &usize| if is_a { at / n == line } else { at % n == line };
     let places = || rows.iter().flat_map(|row| columns.iter().map(move |column| row * n + column));
     let strongest = places().filter(in_line).max_by(|x, y| effect(*x).abs().total_cmp(&effect(*y).abs())).unwrap();
-    let number = (Float::with_val(400, values[strongest]) - &zeros[strongest].0).to_f64() / effect(strongest);
+    let number = (Float::with_val(400, values[strongest]) - &zeros[strongest].value).to_f64() / effect(strongest);
     let nearest = format.encode_f64(number, Rounding::Rne, Overflow::Saturate).unwrap();
     // The last 13 bits of a tf32 code do not count.
     let step = if format.name == "tf32" { 1 << 13 } else { 1 };

@@ -16,8 +16,8 @@ use crate::{
     format::Format,
     isa,
     product::{
-        Differences, Executor, Factors, LibrarySchedules, Matrix, ModelReplay, Replay, Sample, Schedule, Smallest,
-        StepSum, compute,
+        Differences, ElementPlace, Executor, Factors, LibrarySchedules, Matrix, ModelReplay, Replay, Sample, Schedule,
+        Smallest, StepSum, compute,
         kernel::KernelNames,
         search::{self, MatchCandidate, Matches, Suspects, in_formats},
         smallest, steps,
@@ -204,12 +204,12 @@ impl ProductSide {
         }
     }
 
-    /// The schedule of `d`, or at least of the element at a row and column.
+    /// The schedule of `d`, or at least of the element at a place.
     fn known(
         &mut self,
         factors: &Factors,
         d: &Matrix,
-        (row, column): (usize, usize),
+        ElementPlace { row, column }: ElementPlace,
         knowledge: &Knowledge,
     ) -> Result<Option<KnownSchedule>> {
         let operands = self.operands(factors);
@@ -329,7 +329,7 @@ pub fn between(
     let Some((row, column, _)) = between.differences.first else { return Ok(()) };
     for (at, side) in sides.iter_mut().enumerate() {
         step(&format!("looking for the schedule of {}", side.name));
-        between.known[at] = side.known(factors, &made[at], (row, column), knowledge)?;
+        between.known[at] = side.known(factors, &made[at], ElementPlace { row, column }, knowledge)?;
         between.sought = at + 1;
     }
     if let [Some(x), Some(y)] = &between.known {
