@@ -297,8 +297,10 @@ impl Operands {
 
     pub(super) fn source(&self, additions: Option<&Additions>, drawn: Option<&Drawn>) -> OperandSource {
         let addition = |field: fn(&Additions) -> &Option<ArrayFile>| additions.and_then(|all| field(all).clone());
-        let drawn =
-            drawn.and_then(|drawn| Some(DrawnOperands { shape: drawn.shape?, values: drawn.dist, seed: *drawn.seed }));
+        let drawn = drawn.and_then(|drawn| {
+            let (m, n, k) = drawn.shape?;
+            Some(DrawnOperands { shape: ProductShape { m, n, k }, values: drawn.dist, seed: *drawn.seed })
+        });
         OperandSource {
             bias: addition(|all| &all.bias),
             scale_a: addition(|all| &all.scale_a),

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use tcnum::isa::MatrixShape;
 use tcnum_engine::{
     comparison::Difference,
     comparison::Nans,
@@ -72,7 +73,8 @@ fn the_unrecorded_rest_of_a_tile_changes_nothing() {
         let trace = Trace::read(&path).unwrap();
         let i = &trace.instruction;
         let whole = model.execute(i, &trace.padded(100, 110)).unwrap();
-        let part = whole.resized((i.m, i.n), (trace.m, trace.n));
+        let [from, to] = [(i.m, i.n), (trace.m, trace.n)].map(|(rows, columns)| MatrixShape { rows, columns });
+        let part = whole.resized(from, to);
         assert_eq!(part, trace.d.slice(100, 110), "{line:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use tcnum::{
     Error,
     inputs::record_batch,
-    isa::{self, Codes, Instruction, Tiles},
+    isa::{self, Codes, Instruction, MatrixShape, Tiles},
 };
 use tcnum_engine::{
     comparison::{Difference, Nans, ResultPlace},
@@ -23,6 +23,10 @@ fn run(name: &str, seed: u64, count: usize) -> (Instruction, Tiles, Codes) {
     let tiles = record_batch(&instruction, seed, count);
     let d = model().execute(&instruction, &tiles).unwrap();
     (instruction, tiles, d)
+}
+
+fn shape(rows: usize, columns: usize) -> MatrixShape {
+    MatrixShape { rows, columns }
 }
 
 fn notes(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -91,8 +95,8 @@ fn a_tile_that_was_not_recorded_is_refused() {
 #[test]
 fn beyond_the_recorded_k_a_tile_must_be_zero() {
     let (instruction, mut tiles, _) = run("mma.m16n8k16.f32.f16.f16.f32", 4, 2);
-    tiles.a = tiles.a.resized((16, 16), (16, 5)).resized((16, 5), (16, 16));
-    tiles.b = tiles.b.resized((16, 8), (5, 8)).resized((5, 8), (16, 8));
+    tiles.a = tiles.a.resized(shape(16, 16), shape(16, 5)).resized(shape(16, 5), shape(16, 16));
+    tiles.b = tiles.b.resized(shape(16, 8), shape(5, 8)).resized(shape(5, 8), shape(16, 8));
     let d = model().execute(&instruction, &tiles).unwrap();
     let whole = Trace::from_run(&instruction, &tiles, d.clone(), BTreeMap::new()).unwrap();
     let inputs = tiles.resized(&instruction, &Instruction { k: 5, ..instruction.clone() });
@@ -149,7 +153,7 @@ fn a_part_of_a_sparse_recording_is_continued_with_the_first_positions() {
     let (i, tiles, d) = counted("mma.sp.m16n8k64.s32.s4.s4.s32", 3);
     let part = Instruction { m: 5, n: 3, k: 16, ..i.clone() };
     let inputs = tiles.resized(&i, &part);
-    let d = d.resized((16, 8), (5, 3));
+    let d = d.resized(shape(16, 8), shape(5, 3));
     let trace = Trace {
         m: 5,
         n: 3,

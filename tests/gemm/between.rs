@@ -9,7 +9,7 @@ use tcnum_engine::{
     device::{
         Attributes, ChosenAlgorithm, Generation, Identity, Library, LibraryProduct, ModelDevice, OperandLayout, Problem,
     },
-    product::{Executor, Factors, LibrarySchedules, Matrix, Schedule, compute},
+    product::{Executor, Factors, LibrarySchedules, Matrix, ProductShape, Schedule, compute},
 };
 use tcnum_study::gemm::between::{Knowledge, ProductMaker, ProductSide, between};
 
@@ -191,7 +191,8 @@ impl Library for ByBatch {
 
 #[test]
 fn one_library_at_two_batch_sizes_differs_in_its_schedule() {
-    let problem = Problem::of_kind("f32.f16.f16.32f", (1, 1, 1), OperandLayout::Weights).unwrap();
+    let shape = ProductShape { m: 1, n: 1, k: 1 };
+    let problem = Problem::of_kind("f32.f16.f16.32f", shape, OperandLayout::Weights).unwrap();
     let side = |rows: Option<usize>| {
         let maker = ProductMaker::Library {
             library: Box::new(ByBatch::new()),

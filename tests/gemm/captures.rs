@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use tcnum_engine::{
     array::{Array, Arrays, Content},
-    product::{Captures, Factors, Matrix},
+    product::{Captures, Factors, Matrix, ProductShape},
 };
 
 use crate::{command::format, compute::matrix};
@@ -61,16 +61,17 @@ fn what_is_written_is_read() {
     assert_eq!(names, ["b", "layer.0"]);
     assert_eq!(captures.libraries(), &metadata(&[("torch", "2.11.0"), ("gpu", "H100")]));
     let first = captures.read("layer.0").unwrap();
-    assert_eq!((&first.factors, &first.d, first.shape), (&factors, &d, (64, 5, 6)));
+    assert_eq!((&first.factors, &first.d, first.shape), (&factors, &d, ProductShape { m: 64, n: 5, k: 6 }));
     assert_eq!((first.call.as_str(), first.kernels), ("linear(a, w)", vec!["gemm".to_string(), "reduce".to_string()]));
     let second = captures.read("b").unwrap();
-    assert_eq!((second.factors, second.shape), (Factors::new(factors.a, factors.b), (4, 5, 6)));
+    let shape = ProductShape { m: 4, n: 5, k: 6 };
+    assert_eq!((second.factors, second.shape), (Factors::new(factors.a, factors.b), shape));
 
     // The metadata of files that tcnum.capture did not write are not its own.
     write(&path, arrays, metadata(&[("layer.0", "text"), ("torch", "2.11.0")]));
     let captures = Captures::open(&path).unwrap();
     assert!(captures.libraries().is_empty());
-    assert_eq!(captures.read("layer.0").unwrap().shape, (4, 5, 6));
+    assert_eq!(captures.read("layer.0").unwrap().shape, shape);
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn captures_of_python_are_read() {
     for name in names {
         let capture = captures.read(name).unwrap();
         let Factors { a, b, c, bias, scale_a, scale_b } = &capture.factors;
-        let (m, n, k) = capture.shape;
+        let ProductShape { m, n, k } = capture.shape;
         assert!(capture.d.rows <= m && capture.d.columns <= n && a.columns == k, "{name}");
         let scale = |scale: &Option<Matrix>| scale.as_ref().map_or(1.0, |scale| scale.value(0, 0));
         // Half an ulp of D's format, and roundings of sums in f32.

@@ -6,7 +6,10 @@ use tcnum_engine::{
         Attributes, ChosenAlgorithm, Compute, Generation, Identity, Library, LibraryProduct, ModelDevice,
         OperandLayout, Problem,
     },
-    product::{Executor, Factors, LibrarySchedules, Matrix, ModelReplay, PartJoin, Residue, Schedule, Values, compute},
+    product::{
+        Executor, Factors, LibrarySchedules, Matrix, ModelReplay, PartJoin, ProductShape, Residue, Schedule, Values,
+        compute,
+    },
 };
 use tcnum_study::gemm::library::{
     AskedProduct, BatchRow, Layer,
@@ -21,7 +24,7 @@ fn shipped() -> LibrarySchedules {
 }
 
 fn problem(kind: &str, m: usize, n: usize, k: usize) -> Problem {
-    Problem::of_kind(kind, (m, n, k), OperandLayout::Weights).unwrap()
+    Problem::of_kind(kind, ProductShape { m, n, k }, OperandLayout::Weights).unwrap()
 }
 
 /// Stages 35: 64xAUTO; 15: 64x3; tile 20: 128x128.

@@ -14,7 +14,7 @@ use crate::{
     },
     device::{Batches, Device, Execution, ExecutionKind},
     inputs::{self, Distribution, Drawing, Init, Mixture, Op, RandomStream},
-    isa::{Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, MatrixShape, Tiles},
     report::{Table, grouped},
     trace::{CONTENTS, INCOMPLETE, OPCODES, Trace, TraceKind},
 };
@@ -131,7 +131,8 @@ pub fn record(
     let is_unasked = matches!(recording.tiles, RecordedTiles::Mixture { count: None });
     let until = (is_unasked && execution.kind == ExecutionKind::External).then(|| Instant::now() + unasked);
     let (mut tiles, mut d) = (Tiles::zeros(instruction, 0), Codes::zeros(instruction.d, 0));
-    let (shape, mut batches) = ((instruction.m, instruction.n), Batches::default());
+    let shape = MatrixShape { rows: instruction.m, columns: instruction.n };
+    let mut batches = Batches::default();
     let outcome = work::ranges(asked as u64, Pace::new(1, u64::MAX), |range| {
         let end = range.end as usize;
         while tiles.count < end && !until.is_some_and(|until| tiles.count > 0 && Instant::now() >= until) {

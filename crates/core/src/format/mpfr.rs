@@ -117,11 +117,11 @@ impl Rounder {
             return nan(format).and_then(finish).or(if value.is_nan() { None } else { Some(0) });
         }
         if value.is_infinite() {
-            return finish(overflowed(format, sign, None, overflow));
+            return finish(overflowed(format, sign, negative, None, overflow));
         }
         let (magnitude, _) = self.magnitude(value, format, rounding);
         if magnitude > u128::from(largest(format)) {
-            return finish(overflowed(format, sign, Some((rounding, negative)), overflow));
+            return finish(overflowed(format, sign, negative, Some(rounding), overflow));
         }
         match (magnitude, format.zeros) {
             (0, Zeros::Positive) => Some(0),
@@ -229,13 +229,15 @@ pub(crate) fn nan(format: &super::Float) -> Option<u64> {
 pub(crate) fn overflowed(
     format: &super::Float,
     sign: u64,
-    rounded: Option<(Rounding, bool)>,
+    negative: bool,
+    rounded: Option<Rounding>,
     overflow: Overflow,
 ) -> u64 {
     let largest = sign | largest(format);
     let policy = match (overflow, rounded) {
-        (Overflow::Standard, Some((Rounding::Rz | Rounding::Ro, _))) => Overflow::Saturate,
-        (Overflow::Standard, Some((Rounding::Ru, true) | (Rounding::Rd, false))) => Overflow::Saturate,
+        (Overflow::Standard, Some(Rounding::Rz | Rounding::Ro)) => Overflow::Saturate,
+        (Overflow::Standard, Some(Rounding::Ru)) if negative => Overflow::Saturate,
+        (Overflow::Standard, Some(Rounding::Rd)) if !negative => Overflow::Saturate,
         (Overflow::Standard, _) => format.overflow,
         (policy, _) => policy,
     };

@@ -17,4 +17,4 @@ pub use machine_code::machine_names;
 pub use table::{all, find, known};
 pub use targets::{Support, Target};
 pub(crate) use tile::CodesView;
-pub use tile::{Codes, Operand, Tiles, operands};
+pub use tile::{Codes, MatrixShape, Operand, Tiles, operands};

@@ -6,6 +6,15 @@ use crate::{
     format::{self, Format},
 };
 
+/// Rows and columns of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MatrixShape {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub columns: usize,
+}
+
 /// Array of little-endian codes, each in the smallest unsigned integer of its format (1 to 8 bytes).
 /// This is the layout of trace files, of the `exec:` protocol and of GPU memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,19 +102,19 @@ impl Codes {
         self.bytes.extend_from_slice(&other.bytes);
     }
 
-    /// Resizes matrices of `from.0` rows and `from.1` columns to `to.0` rows and `to.1` columns.
+    /// Resizes matrices of the shape `from` to the shape `to`.
     /// Each direction is cut, or continued with codes of value 0. Panics if `from` is empty.
-    pub fn resized(&self, from: (usize, usize), to: (usize, usize)) -> Codes {
+    pub fn resized(&self, from: MatrixShape, to: MatrixShape) -> Codes {
         if from == to {
             return self.clone();
         }
-        let count = self.len() / (from.0 * from.1);
-        let mut bytes = vec![0; count * to.0 * to.1 * self.width];
-        let kept = from.1.min(to.1) * self.width;
+        let count = self.len() / (from.rows * from.columns);
+        let mut bytes = vec![0; count * to.rows * to.columns * self.width];
+        let kept = from.columns.min(to.columns) * self.width;
         for matrix in 0..count {
-            for row in 0..from.0.min(to.0) {
-                let source = (matrix * from.0 + row) * from.1 * self.width;
-                let target = (matrix * to.0 + row) * to.1 * self.width;
+            for row in 0..from.rows.min(to.rows) {
+                let source = (matrix * from.rows + row) * from.columns * self.width;
+                let target = (matrix * to.rows + row) * to.columns * self.width;
                 bytes[target..target + kept].copy_from_slice(&self.bytes[source..source + kept]);
             }
         }
@@ -187,6 +196,11 @@ pub struct Operand {
 }
 
 impl Operand {
+    /// Rows and columns of one tile.
+    pub fn shape(&self) -> MatrixShape {
+        MatrixShape { rows: self.rows, columns: self.columns }
+    }
+
     /// Number of codes in one tile.
     pub fn len(&self) -> usize {
         self.rows * self.columns
@@ -339,7 +353,7 @@ impl Tiles {
         let shapes: Vec<_> = operands(from).into_iter().zip(operands(to)).collect();
         self.map(self.count, |name, codes| {
             let (old, new) = shapes.iter().find(|(o, _)| o.name == name).expect("the tiles are this instruction's");
-            let mut resized = codes.resized((old.rows, old.columns), (new.rows, new.columns));
+            let mut resized = codes.resized(old.shape(), new.shape());
             if let ("positions", Some(chunk)) = (name, to.chunk()) {
                 let outside = |at: usize| at / new.columns % new.rows >= old.rows || at % new.columns >= old.columns;
                 (0..resized.len()).filter(|at| outside(*at)).for_each(|at| resized.set(at, (at % chunk.kept) as u64));

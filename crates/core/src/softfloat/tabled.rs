@@ -309,11 +309,11 @@ struct Quotient {
 
 impl Exact for Quotient {
     fn compare(&self, point: &Point) -> Ordering {
-        let (point, exponent) = scaled_point(point);
-        let [dividend, divisor] = [&self.dividend, &self.divisor];
-        let product = (point * integer(divisor, divisor.exponent), exponent + divisor.exponent);
-        let order = compare((integer(dividend, dividend.exponent), dividend.exponent), product);
-        if divisor.negative { order.reverse() } else { order }
+        let ScaledInteger { integer, exponent } = ScaledInteger::of_point(point);
+        let divisor = ScaledInteger::of(&self.divisor);
+        let product = ScaledInteger { integer: integer * divisor.integer, exponent: exponent + divisor.exponent };
+        let order = ScaledInteger::of(&self.dividend).compare(product);
+        if self.divisor.negative { order.reverse() } else { order }
     }
 }
 
@@ -322,30 +322,43 @@ struct Root(Finite);
 
 impl Exact for Root {
     fn compare(&self, point: &Point) -> Ordering {
-        let (point, exponent) = scaled_point(point);
-        if point < BigInt::ZERO {
+        let ScaledInteger { integer, exponent } = ScaledInteger::of_point(point);
+        if integer < BigInt::ZERO {
             return Ordering::Greater;
         }
-        compare((integer(&self.0, self.0.exponent), self.0.exponent), (&point * &point, 2 * exponent))
+        let square = ScaledInteger { integer: &integer * &integer, exponent: 2 * exponent };
+        ScaledInteger::of(&self.0).compare(square)
     }
 }
 
-/// Integer and power of two whose product is the point.
-fn scaled_point(point: &Point) -> (BigInt, i32) {
-    let terms = point.terms();
-    let quantum = terms[0].exponent.min(terms[1].exponent);
-    let sum: BigInt = terms.iter().map(|term| integer(term, quantum)).sum();
-    (sum, quantum - point.bits as i32)
+/// An integer times a power of two.
+#[derive(Debug, Clone, PartialEq)]
+struct ScaledInteger {
+    integer: BigInt,
+    exponent: i32,
+}
+
+impl ScaledInteger {
+    fn of(number: &Finite) -> ScaledInteger {
+        ScaledInteger { integer: integer(number, number.exponent), exponent: number.exponent }
+    }
+
+    fn of_point(point: &Point) -> ScaledInteger {
+        let terms = point.terms();
+        let quantum = terms[0].exponent.min(terms[1].exponent);
+        let sum: BigInt = terms.iter().map(|term| integer(term, quantum)).sum();
+        ScaledInteger { integer: sum, exponent: quantum - point.bits as i32 }
+    }
+
+    fn compare(self, other: ScaledInteger) -> Ordering {
+        let quantum = self.exponent.min(other.exponent);
+        let [x, y] = [self, other].map(|number| number.integer << (number.exponent - quantum) as u32);
+        x.cmp(&y)
+    }
 }
 
 /// Exact number as an integer, in units of `2^quantum`, which its last bit is not below.
 fn integer(number: &Finite, quantum: i32) -> BigInt {
     let magnitude = BigInt::from(number.significand) << (number.exponent - quantum) as u32;
     if number.negative { -magnitude } else { magnitude }
-}
-
-/// Order of two integers with powers of two.
-fn compare((x, x_exponent): (BigInt, i32), (y, y_exponent): (BigInt, i32)) -> Ordering {
-    let quantum = x_exponent.min(y_exponent);
-    (x << (x_exponent - quantum) as u32).cmp(&(y << (y_exponent - quantum) as u32))
 }

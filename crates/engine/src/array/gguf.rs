@@ -268,7 +268,7 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> Result<StreamedArra
         Some(tensor_type) => (Content::Other(tensor_type.name), 0),
         None => (Content::Other("unknown (newer GGUF)"), 0),
     };
-    Ok(StreamedArray::whole_elements(name, shape, (kind, width), (first, bytes)))
+    Ok(StreamedArray::whole_elements(name, shape, kind, width, first, bytes))
 }
 
 #[cfg(test)]

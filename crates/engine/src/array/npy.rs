@@ -65,7 +65,7 @@ pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result
     let (bytes, element) = (length - data, kind.bytes);
     let array = |shape: Vec<usize>, first: u64| StreamedArray {
         untyped: kind.untyped,
-        ..StreamedArray::whole_elements(name, shape, (kind.content, kind.bytes), (first, bytes))
+        ..StreamedArray::whole_elements(name, shape, kind.content, kind.bytes, first, bytes)
     };
     if !fortran_order || shape.iter().filter(|extent| **extent > 1).count() < 2 {
         return Ok((array(shape, data), None));

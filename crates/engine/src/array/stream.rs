@@ -97,11 +97,15 @@ pub struct StreamedArray {
 
 impl StreamedArray {
     /// Makes a complete array of elements of `bytes` bytes each, in the only file.
+    ///
+    /// Its data are `length` bytes from the byte `first` on.
     pub(super) fn whole_elements(
         name: String,
         shape: Vec<usize>,
-        (kind, bytes): (Content, usize),
-        data: (u64, u64),
+        kind: Content,
+        bytes: usize,
+        first: u64,
+        length: u64,
     ) -> StreamedArray {
         StreamedArray {
             name,
@@ -110,7 +114,7 @@ impl StreamedArray {
             width: bytes,
             bits: 8 * bytes,
             untyped: false,
-            data,
+            data: (first, length),
             complete: true,
             part: false,
             made_of: 1,
@@ -199,7 +203,7 @@ impl ArrayFile {
             match computed.remove(&place) {
                 Some(ComputedArray { name, shape, path, made_of, values }) => {
                     let bytes = 4 * shape.iter().product::<usize>() as u64;
-                    let array = StreamedArray::whole_elements(name, shape, (Content::Format(f32), 4), (0, bytes));
+                    let array = StreamedArray::whole_elements(name, shape, Content::Format(f32), 4, 0, bytes);
                     all.arrays.push(StreamedArray { file: all.files.len(), made_of, ..array });
                     all.files.push(Arc::new(OpenFile { path, elements: Elements::Computed(values) }));
                 }

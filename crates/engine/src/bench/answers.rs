@@ -9,11 +9,9 @@ use super::Answered;
 use crate::{
     arithmetic::Evaluator,
     base::parallel,
+    inputs::Position,
     isa::{Case, Codes, Instruction, Tiles},
 };
-
-/// The place of an element: tile, row and column.
-pub type Place = (usize, usize, usize);
 
 /// The operands of an element: digests of the row and the column, and c.
 pub(super) type Key = (u64, u64, u64);
@@ -42,7 +40,7 @@ pub struct Element {
 
 impl Element {
     /// The element of tiles at a place.
-    pub fn of(part: &Instruction, tiles: &Tiles, (tile, row, column): Place) -> Element {
+    pub fn of(part: &Instruction, tiles: &Tiles, Position { tile, row, column }: Position) -> Element {
         Element { part: part.clone(), tile: tiles.slice(tile, tile + 1), row, column }
     }
 
@@ -115,9 +113,8 @@ impl Answers {
                 if before.code != given.code {
                     // Both may be in this tile.
                     self.tiles.push((inputs.clone(), codes));
-                    return Err(
-                        self.conflict(before, (Element::of(&self.part, &inputs, (0, given.row, given.column)), given))
-                    );
+                    let place = Position { tile: 0, row: given.row, column: given.column };
+                    return Err(self.conflict(before, Element::of(&self.part, &inputs, place), given));
                 }
             }
             if keep {
@@ -133,16 +130,19 @@ impl Answers {
     }
 
     /// Adds the answer to a case at a row and column; returns the one before, if it was another.
-    pub(super) fn add_case(&mut self, case: &Case, (row, column): (usize, usize), code: u64) -> Option<u64> {
+    pub(super) fn add_case(&mut self, case: &Case, row: usize, column: usize, code: u64) -> Option<u64> {
         let given = Given { code, tile: None, row, column };
         let before = *self.given.entry(key(case)).or_insert(given);
         (before.code != code).then_some(before.code)
     }
 
     /// The elements of two answers to equal operands.
-    fn conflict(&self, before: Given, (element, given): (Element, Given)) -> Box<Conflict> {
+    fn conflict(&self, before: Given, element: Element, given: Given) -> Box<Conflict> {
         let first = match before.tile {
-            Some(tile) => Element::of(&self.part, &self.tiles[tile].0, (0, before.row, before.column)),
+            Some(tile) => {
+                let place = Position { tile: 0, row: before.row, column: before.column };
+                Element::of(&self.part, &self.tiles[tile].0, place)
+            }
             None => {
                 // The tile of a single case is as large as the instruction.
                 let (m, n) = (element.part.m.max(before.row + 1), element.part.n.max(before.column + 1));
@@ -155,7 +155,7 @@ impl Answers {
     }
 
     /// The operands of an element of the tiles.
-    pub(crate) fn case(&self, (tile, row, column): Place) -> Case {
+    pub(crate) fn case(&self, Position { tile, row, column }: Position) -> Case {
         self.tiles[tile].0.case(&self.part, 0, row, column)
     }
 

@@ -10,7 +10,7 @@ use crate::{
     Error, Result,
     comparison::{Subject, operands},
     device::{Batches, Device, ask},
-    isa::{Case, Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, MatrixShape, Tiles},
 };
 
 /// Rows and columns of a tile that is asked, where the instruction has so many.
@@ -52,18 +52,19 @@ pub struct Bench<'a> {
 impl<'a> Bench<'a> {
     /// The bench for one instruction of a device, whose pace `batches` knows.
     pub fn of(device: &'a mut dyn Device, batches: &'a mut Batches, i: &Instruction) -> Bench<'a> {
-        Bench::with(Some(device), batches, (i, &part(i)))
+        Bench::with(Some(device), batches, i, &part(i))
     }
 
     /// The bench for a recording of an instruction, whose tiles are as large as `part`.
     pub fn recorded(batches: &'a mut Batches, i: &Instruction, part: &Instruction) -> Bench<'a> {
-        Bench::with(None, batches, (i, part))
+        Bench::with(None, batches, i, part)
     }
 
     fn with(
         device: Option<&'a mut dyn Device>,
         batches: &'a mut Batches,
-        (i, part): (&Instruction, &Instruction),
+        i: &Instruction,
+        part: &Instruction,
     ) -> Bench<'a> {
         Bench {
             device,
@@ -204,10 +205,10 @@ impl<'a> Bench<'a> {
             if batch.len().div_ceil(lanes) > self.left() {
                 return Err(Error::request("the tiles or the time that may be asked are used up"));
             }
-            let codes = self.noted(|device, batches| ask(device, batches, &i, batch, (row, column), lanes))?;
+            let codes = self.noted(|device, batches| ask(device, batches, &i, batch, row, column, lanes))?;
             for (at, (case, code)) in batch.iter().zip(codes).enumerate() {
-                let place = (row + at % lanes, column + at % lanes);
-                if let Some(before) = self.answers.add_case(case, place, code) {
+                let (row, column) = (row + at % lanes, column + at % lanes);
+                if let Some(before) = self.answers.add_case(case, row, column, code) {
                     let name = self.device.as_ref().map(|device| device.identity().name.to_string());
                     return self.refuse(Error::device(format!(
                         "{} is not a function of its operands: {} gave {}, then {}",
@@ -235,7 +236,7 @@ impl<'a> Bench<'a> {
                 (self.executions().clamp(1, BATCH) as usize).min(self.batches.size(self.instruction.tile_bytes()));
             let to = tiles.count.min(from + most.min(self.left()));
             let Instruction { m, n, .. } = self.answers.part;
-            match self.execute((m, n), &tiles.slice(from, to)) {
+            match self.execute(MatrixShape { rows: m, columns: n }, &tiles.slice(from, to)) {
                 Ok(codes) => all.extend(&codes),
                 Err(error) if from == 0 => return Err(error),
                 Err(_) => break,
@@ -246,7 +247,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The codes of D of tiles with so many rows and columns.
-    pub(super) fn execute(&mut self, shape: (usize, usize), tiles: &Tiles) -> Result<Codes> {
+    pub(super) fn execute(&mut self, shape: MatrixShape, tiles: &Tiles) -> Result<Codes> {
         let i = self.instruction.clone();
         self.noted(|device, batches| batches.execute(device, &i, shape, tiles))
     }

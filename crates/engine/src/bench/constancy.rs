@@ -1,10 +1,11 @@
 //! Devices that are no functions of their operands, found by asking elements again.
 
-use super::{Bench, Draw, Element, Place, answers::Conflict};
+use super::{Bench, Draw, Element, answers::Conflict};
 use crate::{
     Error, Result,
     comparison::{Subject, operands},
-    isa::{Instruction, Tiles},
+    inputs::Position,
+    isa::{Instruction, MatrixShape, Tiles},
 };
 
 /// How often a tile is asked to see whether it answers alike.
@@ -35,7 +36,8 @@ impl Bench<'_> {
                         (false, false) => order[(tile + 1) % order.len()],
                         _ => continue,
                     };
-                    mixed.place(&part, tile, row, column, &self.answers.case((from, *of_row, *of_column)));
+                    let place = Position { tile: from, row: *of_row, column: *of_column };
+                    mixed.place(&part, tile, row, column, &self.answers.case(place));
                 }
             }
         }
@@ -46,11 +48,11 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// As [`Bench::repeat`].
-    pub fn alone(&mut self, elements: &[Place]) -> Result<()> {
+    pub fn alone(&mut self, elements: &[Position]) -> Result<()> {
         let part = self.answers.part.clone();
         let mut bare = Tiles::zeros(&part, elements.len());
-        for (at, &(tile, row, column)) in elements.iter().enumerate() {
-            let case = self.answers.case((tile, row, column));
+        for (at, place) in elements.iter().enumerate() {
+            let (case, Position { row, column, .. }) = (self.answers.case(*place), *place);
             bare.place(&part, at, (row + part.m / 2) % part.m, (column + part.n / 2) % part.n, &case);
         }
         self.compare(&bare)
@@ -118,7 +120,7 @@ impl Bench<'_> {
             return None;
         }
         let Instruction { m, n, .. } = element.part;
-        let codes = self.execute((m, n), &element.tile).ok()?;
+        let codes = self.execute(MatrixShape { rows: m, columns: n }, &element.tile).ok()?;
         Some(codes.get(element.row * n + element.column))
     }
 

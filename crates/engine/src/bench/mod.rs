@@ -10,7 +10,7 @@ mod draw;
 mod terms;
 mod uniform;
 
-pub use answers::{Answers, Conflict, Element, Place};
+pub use answers::{Answers, Conflict, Element};
 pub use asking::{Bench, part};
 pub use draw::{Draw, encoded, tile};
 pub use terms::Leaf;

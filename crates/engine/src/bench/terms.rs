@@ -66,26 +66,27 @@ impl Exponents {
 pub struct Term {
     leaf: Leaf,
     negative: bool,
-    factors: (u128, u128),
+    x: u128,
+    y: u128,
     exponent: i32,
 }
 
 /// A term that is plus or minus a power of two.
 pub fn power(leaf: Leaf, negative: bool, exponent: i32) -> Term {
-    term(leaf, negative, (1, 1), exponent)
+    term(leaf, negative, 1, 1, exponent)
 }
 
 /// A term; powers of two in the factors move to the exponent.
-pub fn term(leaf: Leaf, negative: bool, (x, y): (u128, u128), exponent: i32) -> Term {
+pub fn term(leaf: Leaf, negative: bool, x: u128, y: u128, exponent: i32) -> Term {
     let zeros = |x: u128| if x == 0 { 0 } else { x.trailing_zeros() };
     let (of_x, of_y) = (zeros(x), zeros(y));
-    Term { leaf, negative, factors: (x >> of_x, y >> of_y), exponent: exponent + (of_x + of_y) as i32 }
+    Term { leaf, negative, x: x >> of_x, y: y >> of_y, exponent: exponent + (of_x + of_y) as i32 }
 }
 
 impl Term {
     /// Its value.
     pub fn value(&self) -> Finite {
-        Finite::exact(self.negative, self.factors.0 * self.factors.1, self.exponent)
+        Finite::exact(self.negative, self.x * self.y, self.exponent)
     }
 }
 
@@ -230,7 +231,7 @@ impl<'a> TermBench<'a> {
         let (a, b) = (Exponents::of(i.a), Exponents::of(i.b));
         for term in terms {
             let Leaf::Product(at) = term.leaf else {
-                case.c = code(i.c, term.negative, term.factors.0 * term.factors.1, term.exponent)?;
+                case.c = code(i.c, term.negative, term.x * term.y, term.exponent)?;
                 continue;
             };
             let mut exponent = term.exponent;
@@ -250,16 +251,16 @@ impl<'a> TermBench<'a> {
                 case.scale_b[block] = code(scale.format, false, 1, both - first)?;
                 exponent -= both;
             }
-            let (x, y) = self.factors(term.factors, exponent)?;
-            case.a[at] = code(i.a, term.negative, term.factors.0, x)?;
+            let (of_a, of_b) = self.factors(term.x, term.y, exponent)?;
+            case.a[at] = code(i.a, term.negative, term.x, of_a)?;
             let logical = case.logical(i, at);
-            case.b[logical] = code(i.b, false, term.factors.1, y)?;
+            case.b[logical] = code(i.b, false, term.y, of_b)?;
         }
         Some(case)
     }
 
     /// Exponents of factors with these significands; subnormal factors only if they keep their values.
-    fn factors(&self, (x, y): (u128, u128), exponent: i32) -> Option<(i32, i32)> {
+    fn factors(&self, x: u128, y: u128, exponent: i32) -> Option<(i32, i32)> {
         let (a, b) = (Exponents::of(self.i.a), Exponents::of(self.i.b));
         let leading = |x: u128| x.checked_ilog2().unwrap_or(0) as i32;
         let between = |low_a: i32, low_b: i32| {

@@ -67,7 +67,7 @@ pub fn drive_all<'a>(
     watch: &mut dyn FnMut(&State) -> Result<()>,
 ) -> Result<()> {
     let instruction = run.instruction()?;
-    let (queue, last) = (Mutex::new(state.next), run.range(&instruction).end);
+    let queue = TileQueue { next: Mutex::new(state.next), end: run.range(&instruction).end };
     let wanted = AtomicUsize::new(state.wanted(run));
     let (before, start) = (state.seconds, Instant::now());
     std::thread::scope(|scope| {
@@ -76,7 +76,7 @@ pub fn drive_all<'a>(
             let (sender, instruction, queue, wanted) = (sender.clone(), &instruction, &queue, &wanted);
             let failures = sender.clone();
             let work = move || {
-                let outcome = work(run, model, instruction, (queue, last), wanted, || open(name), &sender);
+                let outcome = work(run, model, instruction, queue, wanted, || open(name), &sender);
                 // The receiver is gone once another device has failed.
                 let _ = outcome.map_err(|error| sender.send(Err(error)));
             };
@@ -92,7 +92,7 @@ pub fn drive_all<'a>(
             watch(state)
         });
         // Whatever the outcome, no further range is distributed.
-        *queue.lock().expect("no thread panics with the queue") = last;
+        *queue.next.lock().expect("no thread panics with the queue") = queue.end;
         outcome
     })
 }
@@ -100,12 +100,20 @@ pub fn drive_all<'a>(
 /// A range and its result.
 type Compared = Result<(Range<u64>, Verified)>;
 
-/// The work of one thread of [`drive_all`]: tiles from the queue, until the one numbered `last`.
+/// The tiles that no thread has taken.
+struct TileQueue {
+    /// Number of the first one.
+    next: Mutex<u64>,
+    /// Number after the last one.
+    end: u64,
+}
+
+/// The work of one thread of [`drive_all`]: tiles from the queue, until it is empty.
 fn work(
     run: &Run,
     model: &Model,
     instruction: &Instruction,
-    (queue, last): (&Mutex<u64>, u64),
+    queue: &TileQueue,
     wanted: &AtomicUsize,
     open: impl FnOnce() -> Result<Box<dyn Device>>,
     sender: &mpsc::Sender<Compared>,
@@ -126,9 +134,9 @@ fn work(
     let mut pace = Pace::new(PACE.0, PACE.1);
     loop {
         let range = {
-            let mut next = queue.lock().expect("no thread panics with the queue");
+            let mut next = queue.next.lock().expect("no thread panics with the queue");
             let start = *next;
-            *next = last.min(start.saturating_add(pace.size()));
+            *next = queue.end.min(start.saturating_add(pace.size()));
             start..*next
         };
         if range.is_empty() {

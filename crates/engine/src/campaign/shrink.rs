@@ -24,8 +24,8 @@ pub struct Compared<'a> {
 impl Compared<'_> {
     /// The answers of device and model to each case, with up to `lanes` cases in a tile.
     fn answers(&mut self, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<Answer>> {
-        let from = (spot.row as usize, spot.column as usize);
-        let outputs = ask(self.device, &mut Batches::default(), self.instruction, cases, from, lanes)?;
+        let (row, column) = (spot.row as usize, spot.column as usize);
+        let outputs = ask(self.device, &mut Batches::default(), self.instruction, cases, row, column, lanes)?;
         let answer = |(case, device): (&Case, u64)| Answer { case: case.clone(), device, model: self.model.dot(case) };
         Ok(parallel::map(cases.iter().zip(outputs), answer))
     }

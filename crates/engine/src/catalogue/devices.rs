@@ -107,7 +107,7 @@ pub struct DeviceTables {
 /// # Errors
 /// A malformed shipped model.
 pub fn devices() -> Result<DeviceTables> {
-    let (gpus, versions, problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
+    let (gpus, (cuda, driver), problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
         Ok((gpus, versions)) => {
             let problem = gpus.is_empty().then(|| "the driver sees no GPU".to_string());
             (gpus, versions, problem)
@@ -116,7 +116,7 @@ pub fn devices() -> Result<DeviceTables> {
     };
     let spellings = SPELLINGS.iter().map(|&(device, meaning)| Spelling { device, meaning });
     let here = Processor::here();
-    let mut tables = vec![table(&gpus, &versions)];
+    let mut tables = vec![table(&gpus, &cuda, driver.as_deref())];
     tables.extend(here.map(processor).into_iter().flatten());
     tables.extend([simulated()?, Table::of("Device names", spellings)]);
     Ok(DeviceTables { answer: answer(&gpus, here), tables, problem })
@@ -154,9 +154,9 @@ fn processor(processor: &Processor) -> [Table; 2] {
     [Table::of("Processor", [row]), Table::of("Unavailable units", absent)]
 }
 
-fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
+fn table(gpus: &[Gpu], cuda: &str, driver: Option<&str>) -> Table {
     let row = |gpu: &Gpu| {
-        let architecture = architecture::of_capability(gpu.capability);
+        let architecture = architecture::of_capability(gpu.capability.0, gpu.capability.1);
         GpuRow {
             device: DeviceName::Cuda(gpu.ordinal).to_string(),
             name: gpu.name.clone(),
@@ -165,8 +165,8 @@ fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
             model: architecture.and_then(|a| of_target(a.table)),
             memory_mib: (gpu.memory >> 20) as u64,
             multiprocessors: gpu.multiprocessors.into(),
-            driver: driver.clone(),
-            driver_cuda: cuda.clone(),
+            driver: driver.map(str::to_string),
+            driver_cuda: cuda.to_string(),
         }
     };
     Table::of("GPUs", gpus.iter().map(row))

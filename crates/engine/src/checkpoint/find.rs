@@ -113,7 +113,7 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
     for (at, array) in file.arrays.iter().enumerate() {
         let (mut fits, mut misfits) = (Vec::new(), Vec::new());
         for layout in layouts.iter().filter(|_| array.complete) {
-            match fit(&arrays, (at, array), layout, config)? {
+            match fit(&arrays, at, array, layout, config)? {
                 Ok(Some(tensor)) => fits.push(Fit { layout, tensor }),
                 Ok(None) => {}
                 Err(misfit) => misfits.push((misfit, layout.name.as_str())),
@@ -241,10 +241,9 @@ fn plain(at: usize, array: &StreamedArray) -> CheckpointTensor {
 /// A tensor by a layout: none if names or types are others; else the part that does not fit.
 type Fitted = std::result::Result<Option<CheckpointTensor>, Misfit>;
 
-fn fit(arrays: &Arrays, array: (usize, &StreamedArray), layout: &Layout, config: Option<&Config>) -> Result<Fitted> {
+fn fit(arrays: &Arrays, at: usize, array: &StreamedArray, layout: &Layout, config: Option<&Config>) -> Result<Fitted> {
     match &layout.storage {
         Storage::Blocks { stored, length, bytes, codes_at, scale_at, scale } => {
-            let (at, array) = array;
             let Some(format) = layout.codes.format.filter(|_| array.kind.type_name() == *stored) else {
                 return Ok(Ok(None));
             };
@@ -278,7 +277,7 @@ fn fit(arrays: &Arrays, array: (usize, &StreamedArray), layout: &Layout, config:
             if layout.metadata.iter().any(|(key, value)| metadata.get(key) != Some(value)) {
                 return Ok(Ok(None));
             }
-            ArraysFit { arrays, layout, parts, codes: &layout.codes, array, config }.fit()
+            ArraysFit { arrays, layout, parts, codes: &layout.codes, at, array, config }.fit()
         }
     }
 }
@@ -289,13 +288,15 @@ struct ArraysFit<'a, 'l> {
     layout: &'l Layout,
     parts: &'l ArrayParts,
     codes: &'l Codes,
-    array: (usize, &'a StreamedArray),
+    /// Number of the array.
+    at: usize,
+    array: &'a StreamedArray,
     config: Option<&'a Config>,
 }
 
 impl<'a> ArraysFit<'a, '_> {
     fn fit(&self) -> Result<Fitted> {
-        let (at, array) = self.array;
+        let (at, array) = (self.at, self.array);
         let Some(stem) = self.parts.codes.stem(&array.name) else { return Ok(Ok(None)) };
         let stored = array.kind.type_name();
         if !self.parts.codes.takes(&stored) {
@@ -418,12 +419,12 @@ impl<'a> ArraysFit<'a, '_> {
 
     /// Places of the codes: the layout's, but for types whose elements share bytes.
     fn packing(&self) -> Packing {
-        if self.array.1.is_packed() { Packing::LowFirst } else { self.codes.packing }
+        if self.array.is_packed() { Packing::LowFirst } else { self.codes.packing }
     }
 
     /// The shape of the values.
     fn shape(&self, stem: &str) -> Result<std::result::Result<Vec<usize>, String>> {
-        let (_, array) = self.array;
+        let array = self.array;
         let mut shape = array.shape.clone();
         if self.parts.flatten {
             let (Some(last), Some(before)) = (shape.pop(), shape.pop()) else {

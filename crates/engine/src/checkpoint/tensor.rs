@@ -410,7 +410,7 @@ impl<'a> TensorReader<'a> {
                 Ok(PieceScales { values, each: piece.columns.len() / length, width: length })
             }
             ScalePlace::Array(array) if swizzled => self.tiles(quantised, array, scales, piece),
-            ScalePlace::Array(array) => self.grid(quantised, (array, quantised.scales), scales, piece, "scale"),
+            ScalePlace::Array(array) => self.grid(quantised, array, quantised.scales, scales, piece, "scale"),
         }
     }
 
@@ -431,7 +431,7 @@ impl<'a> TensorReader<'a> {
             (
                 ReaderParts::Quantised { zeros: Some(elements), .. },
                 Some(quantised @ Quantised { zero: Some((array, _)), .. }),
-            ) => self.grid(quantised, (*array, quantised.scales), elements, piece, "zero point").map(Some),
+            ) => self.grid(quantised, *array, quantised.scales, elements, piece, "zero point").map(Some),
             _ => Ok(None),
         }
     }
@@ -442,7 +442,8 @@ impl<'a> TensorReader<'a> {
     fn grid(
         &self,
         quantised: &Quantised,
-        (array, count): (usize, usize),
+        array: usize,
+        count: usize,
         elements: &ElementReader,
         piece: &TensorPiece,
         what: &str,

@@ -159,7 +159,7 @@ pub(super) fn tensor(
         let names = parts.filter_map(|name| arrays.get(&name)).map(|(_, part)| part.name.clone());
         let names: Vec<String> = names.filter(|name| !used.contains(name)).collect();
         let why = format!("its codes, '{}' ({}), are recognised and not read", array.name, array.kind.type_name());
-        return Some(opaque(arrays, with_stem(&convention.tensor, stem), array, names, (&convention.name, by, why)));
+        return Some(opaque(arrays, with_stem(&convention.tensor, stem), array, names, &convention.name, by, why));
     }
     if !is_narrow(array.kind) || array.shape.len() < 2 || is_scale_name(&array.name) {
         return None;
@@ -180,12 +180,12 @@ pub(super) fn tensor(
             array.kind.type_name()
         );
         let names = near.iter().map(|other| other.name.clone()).collect();
-        return Some(opaque(arrays, array.name.clone(), array, names, (UNKNOWN, "names", why)));
+        return Some(opaque(arrays, array.name.clone(), array, names, UNKNOWN, "names", why));
     }
     let config = config.filter(|_| array.name.contains("weight"))?;
     let method = config.method()?;
     let why = format!("{} names '{method}', and its scales are not in this file; name the folder", config.file());
-    Some(opaque(arrays, array.name.clone(), array, Vec::new(), (method, "config", why)))
+    Some(opaque(arrays, array.name.clone(), array, Vec::new(), method, "config", why))
 }
 
 /// A tensor that is listed and not decoded: its layout, what named it, and why.
@@ -194,7 +194,9 @@ fn opaque(
     name: String,
     codes: &StreamedArray,
     mut parts: Vec<String>,
-    (layout, named_by, why): (&str, &'static str, String),
+    layout: &str,
+    named_by: &'static str,
+    why: String,
 ) -> CheckpointTensor {
     parts.insert(0, codes.name.clone());
     let bytes = parts.iter().filter_map(|name| arrays.get(name)).map(|(_, array)| array.data.1).sum();

@@ -11,7 +11,13 @@ pub const MOST_GROUPED: u64 = 1 << 20;
 /// The differences of one instruction by kind, which is a signature in a regime.
 /// Each kind has its count and its simplest case.
 #[derive(Debug, Clone, Default)]
-pub struct Kinds(BTreeMap<(Signature, usize), Kind>);
+pub struct Kinds(BTreeMap<KindKey, Kind>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct KindKey {
+    signature: Signature,
+    regime: usize,
+}
 
 #[derive(Debug, Clone)]
 struct Kind {
@@ -33,7 +39,8 @@ impl Kinds {
 
     /// Adds a difference. Of two equally simple ones, the earlier stays.
     pub fn add(&mut self, subject: &Subject, difference: Difference) {
-        let key = (Signature::of(subject, difference.simplest()), difference.regime);
+        let signature = Signature::of(subject, difference.simplest());
+        let key = KindKey { signature, regime: difference.regime };
         self.insert(key, Kind::of(subject, difference));
     }
 
@@ -42,7 +49,7 @@ impl Kinds {
         later.0.into_iter().for_each(|(key, kind)| self.insert(key, kind));
     }
 
-    fn insert(&mut self, key: (Signature, usize), kind: Kind) {
+    fn insert(&mut self, key: KindKey, kind: Kind) {
         let Some(known) = self.0.get_mut(&key) else {
             self.0.insert(key, kind);
             return;
@@ -75,8 +82,7 @@ impl Kinds {
         reduce: &mut dyn FnMut(&mut Difference) -> Result<()>,
         causes: &mut Vec<Difference>,
     ) -> Result<()> {
-        let mut kinds: Vec<(Signature, Kind)> =
-            self.0.into_iter().map(|((signature, _), kind)| (signature, kind)).collect();
+        let mut kinds: Vec<(Signature, Kind)> = self.0.into_iter().map(|(key, kind)| (key.signature, kind)).collect();
         kinds.sort_by(|(x, one), (y, other)| (x, &one.simplicity).cmp(&(y, &other.simplicity)));
         let mut previous = None;
         let mut queue: Vec<(bool, Signature, Difference)> = kinds
@@ -97,10 +103,10 @@ impl Kinds {
                 (_, None) => signature,
             };
             known.entry(signature).or_insert(cause);
-            united.insert((cause, 0), Kind::of(subject, difference));
+            united.insert(KindKey { signature: cause, regime: 0 }, Kind::of(subject, difference));
         }
-        let mut all: Vec<((Signature, usize), Kind)> = united.0.into_iter().collect();
-        all.sort_by_key(|((signature, _), kind)| (signature.way.rank(), Reverse(kind.difference.count)));
+        let mut all: Vec<(KindKey, Kind)> = united.0.into_iter().collect();
+        all.sort_by_key(|(key, kind)| (key.signature.way.rank(), Reverse(kind.difference.count)));
         causes.extend(all.into_iter().map(|(_, kind)| kind.difference).take(most));
         outcome
     }

@@ -3,7 +3,7 @@
 use super::{Batches, Device};
 use crate::{
     Result,
-    isa::{Case, Instruction, Tiles},
+    isa::{Case, Instruction, MatrixShape, Tiles},
 };
 
 /// Executes cases on a device, the rest of each tile being zero, and returns their outputs.
@@ -16,7 +16,8 @@ pub fn ask(
     batches: &mut Batches,
     i: &Instruction,
     cases: &[Case],
-    (row, column): (usize, usize),
+    row: usize,
+    column: usize,
     lanes: usize,
 ) -> Result<Vec<u64>> {
     let reach = |from: usize, all: usize| if from + lanes <= all { from + lanes } else { all };
@@ -31,7 +32,7 @@ pub fn ask(
             let (tile, row, column) = place(at);
             tiles.place(&shape, tile, row, column, case);
         }
-        let outputs = batches.execute(device, i, (shape.m, shape.n), &tiles)?;
+        let outputs = batches.execute(device, i, MatrixShape { rows: shape.m, columns: shape.n }, &tiles)?;
         answers.extend((0..batch.len()).map(|at| {
             let (tile, row, column) = place(at);
             outputs.get((tile * shape.m + row) * shape.n + column)

@@ -7,7 +7,7 @@ use super::Device;
 use crate::{
     Error, Result,
     base::{interrupt, work::Pace},
-    isa::{Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, MatrixShape, Tiles},
 };
 
 /// Bytes of a batch, at most (about).
@@ -45,7 +45,7 @@ impl Batches {
         &mut self,
         device: &mut dyn Device,
         i: &Instruction,
-        shape: (usize, usize),
+        shape: MatrixShape,
         tiles: &Tiles,
     ) -> Result<Codes> {
         let mut all = Codes::zeros(i.d, 0);
@@ -61,14 +61,15 @@ impl Batches {
         &mut self,
         device: &mut dyn Device,
         i: &Instruction,
-        (m, n): (usize, usize),
+        shape: MatrixShape,
         tiles: &Tiles,
         until: Option<Instant>,
         all: &mut Codes,
     ) -> Result<()> {
         // A model computes only the outputs asked for; other devices get whole tiles.
-        let shape = if device.model().is_some() { (m, n) } else { (i.m, i.n) };
-        let bytes = Instruction { m: shape.0, n: shape.1, ..i.clone() }.tile_bytes();
+        let MatrixShape { rows: m, columns: n } =
+            if device.model().is_some() { shape } else { MatrixShape { rows: i.m, columns: i.n } };
+        let bytes = Instruction { m, n, ..i.clone() }.tile_bytes();
         let mut from = 0;
         while from < tiles.count {
             interrupt::check()?;
@@ -77,8 +78,8 @@ impl Batches {
             }
             let to = tiles.count.min(from + self.size(bytes));
             match to - from == tiles.count {
-                true => all.extend(&self.one(device, i, (m, n), tiles)?),
-                false => all.extend(&self.one(device, i, (m, n), &tiles.slice(from, to))?),
+                true => all.extend(&self.one(device, i, shape, tiles)?),
+                false => all.extend(&self.one(device, i, shape, &tiles.slice(from, to))?),
             }
             from = to;
         }
@@ -86,14 +87,8 @@ impl Batches {
     }
 
     /// Executes one batch and returns its D codes.
-    fn one(
-        &mut self,
-        device: &mut dyn Device,
-        i: &Instruction,
-        (m, n): (usize, usize),
-        batch: &Tiles,
-    ) -> Result<Codes> {
-        let start = Instant::now();
+    fn one(&mut self, device: &mut dyn Device, i: &Instruction, shape: MatrixShape, batch: &Tiles) -> Result<Codes> {
+        let (start, MatrixShape { rows: m, columns: n }) = (Instant::now(), shape);
         let codes = match (m, n) == (i.m, i.n) {
             true => device.execute(i, batch)?,
             false => device.execute_part(i, m, n, batch)?,
@@ -143,10 +138,10 @@ mod tests {
         let mut device = Noted(ModelDevice::open("volta").unwrap(), Vec::new());
         let tiles = Sequence::Random { seed: 0 }.tiles(&i, 0, 50);
         let mut batches = Batches::default();
-        let whole = batches.execute(&mut device, &i, (8, 8), &tiles).unwrap();
+        let whole = batches.execute(&mut device, &i, MatrixShape { rows: 8, columns: 8 }, &tiles).unwrap();
         assert_eq!(whole.as_bytes(), device.0.execute(&i, &tiles).unwrap().as_bytes());
         assert_eq!((device.1[0], device.1.iter().sum::<usize>(), batches.tiles), (1, 50, 50));
-        let part = batches.execute(&mut device, &i, (2, 3), &tiles.slice(0, 0)).unwrap();
+        let part = batches.execute(&mut device, &i, MatrixShape { rows: 2, columns: 3 }, &tiles.slice(0, 0)).unwrap();
         assert_eq!((part.len(), batches.tiles), (0, 50));
     }
 }

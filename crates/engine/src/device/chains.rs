@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::ProductShape;
 use crate::{
     Result,
     isa::{Codes, Instruction},
@@ -11,7 +12,7 @@ use crate::{
 /// Whole matrix products as a capability of a device.
 pub trait WholeProducts {
     /// Prepares the product of A (m x k) and B (k x n) by steps of `instruction`, `promoted` or not.
-    /// `shape` is m, n and k. Returns `None` if the device cannot do it for this instruction.
+    /// Returns `None` if the device cannot do it for this instruction.
     ///
     /// # Errors
     /// As [`super::Device::prepare`]; a device error if the operands do not fit into its memory.
@@ -22,7 +23,7 @@ pub trait WholeProducts {
         &mut self,
         instruction: &Instruction,
         promoted: bool,
-        shape: (usize, usize, usize),
+        shape: ProductShape,
         a: &Codes,
         b: &Codes,
     ) -> Result<Option<Box<dyn Chains>>>;

@@ -1,6 +1,6 @@
 //! Libraries that compute whole matrix products, by algorithms with attributes.
 
-use super::Identity;
+use super::{Identity, ProductShape};
 use crate::{
     Error, Result,
     base::named::named,
@@ -58,7 +58,7 @@ impl Problem {
     ///
     /// # Errors
     /// A request error: the wrong part and the expected form.
-    pub fn of_kind(name: &str, (m, n, k): (usize, usize, usize), layout: OperandLayout) -> Result<Problem> {
+    pub fn of_kind(name: &str, shape: ProductShape, layout: OperandLayout) -> Result<Problem> {
         let wrong = |what: String| {
             let computes: Vec<&str> = Compute::ALL.iter().map(|compute| compute.name()).collect();
             Error::request(format!(
@@ -76,6 +76,7 @@ impl Problem {
         let format = |name: &str| format::find(name).map_err(|error| wrong(error.to_string()));
         let known = Compute::ALL.into_iter().find(|known| known.name() == *compute);
         let compute = known.ok_or_else(|| wrong(format!("'{compute}' is not a compute type")))?;
+        let ProductShape { m, n, k } = shape;
         let problem = Problem {
             m,
             n,

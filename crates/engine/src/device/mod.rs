@@ -13,6 +13,7 @@ mod meter;
 mod model;
 mod name;
 mod open;
+mod shape;
 mod sweep;
 mod trace;
 
@@ -36,6 +37,7 @@ pub use meter::{
 pub use model::ModelDevice;
 pub use name::DeviceName;
 pub use open::open;
+pub use shape::ProductShape;
 pub use sweep::{CLASSES, ChunkTally, Chunks, DifferenceGroup, Sweeper, Sweeps, Swept};
 pub use trace::TraceDevice;
 pub mod cpu;
@@ -49,7 +51,7 @@ pub mod selection;
 use crate::{
     Result,
     arithmetic::Model,
-    isa::{Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, MatrixShape, Tiles},
 };
 
 /// A device that executes matrix instructions.
@@ -88,7 +90,8 @@ pub trait Device {
     /// As [`Device::execute`].
     fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
         let codes = self.execute(instruction, &tiles.padded(instruction, m, n))?;
-        Ok(codes.resized((instruction.m, instruction.n), (m, n)))
+        let whole = MatrixShape { rows: instruction.m, columns: instruction.n };
+        Ok(codes.resized(whole, MatrixShape { rows: m, columns: n }))
     }
 
     /// The model of a simulated device, whose arithmetic is known.

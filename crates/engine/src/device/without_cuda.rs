@@ -3,7 +3,9 @@
 #[path = "cuda/architecture.rs"]
 pub mod architecture;
 
-use super::{Chains, ChosenAlgorithm, Device, Execution, Gpu, Identity, Library, LibraryProduct, Problem};
+use super::{
+    Chains, ChosenAlgorithm, Device, Execution, Gpu, Identity, Library, LibraryProduct, Problem, ProductShape,
+};
 use crate::{
     Error, Result,
     arithmetic::Program,
@@ -88,7 +90,7 @@ impl CudaDevice {
     pub fn chains(
         &mut self,
         _program: &Program,
-        _shape: (usize, usize, usize),
+        _shape: ProductShape,
         _a: &Codes,
         _b: &Codes,
     ) -> Result<Option<Box<dyn Chains>>> {

@@ -5,7 +5,7 @@ use crate::{
     Result,
     arithmetic::{Evaluator, Rule},
     device::{Batches, Device, ask},
-    isa::{Case, Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, MatrixShape, Tiles},
 };
 
 /// A batch of inputs, of the operands that two instructions share.
@@ -103,8 +103,9 @@ impl Answerer<'_> {
             (Answerer::Model(arithmetic), _) => Ok(arithmetic.answers(inputs)),
             (Answerer::Device(device, i), InputBatch::Cases(cases)) => cases_on(*device, i, cases, i.m.min(i.n)),
             (Answerer::Device(device, i), InputBatch::Tiles(from, tiles)) => {
-                let outputs = Batches::default().execute(*device, i, (i.m, i.n), &tiles.resized(from, i))?;
-                Ok(outputs.resized((i.m, i.n), (from.m, from.n)))
+                let whole = MatrixShape { rows: i.m, columns: i.n };
+                let outputs = Batches::default().execute(*device, i, whole, &tiles.resized(from, i))?;
+                Ok(outputs.resized(whole, MatrixShape { rows: from.m, columns: from.n }))
             }
         }
     }
@@ -121,6 +122,6 @@ impl Answerer<'_> {
 /// D of each case, with `lanes` cases in a tile.
 fn cases_on(device: &mut dyn Device, i: &Instruction, cases: &[Case], lanes: usize) -> Result<Codes> {
     let wide: Vec<Case> = cases.iter().map(|case| widened(case, i)).collect();
-    let answers = ask(device, &mut Batches::default(), i, &wide, (0, 0), lanes)?;
+    let answers = ask(device, &mut Batches::default(), i, &wide, 0, 0, lanes)?;
     Ok(Codes::from_values(i.d, &answers))
 }

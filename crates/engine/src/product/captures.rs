@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Conversion, Extents, Factors, Matrix, read};
+use super::{Conversion, Extents, Factors, Matrix, ProductShape, read};
 use crate::{
     Error, Result,
     array::{Array, ArrayFile, Content, StreamedArray},
@@ -43,8 +43,8 @@ pub struct Capture {
     pub call: String,
     /// Names of the kernels in the order of their launch; empty if unknown.
     pub kernels: Vec<String>,
-    /// m, n and k of the whole product.
-    pub shape: (usize, usize, usize),
+    /// The shape of the whole product.
+    pub shape: ProductShape,
 }
 
 /// Description of a product in the metadata, a JSON object.
@@ -135,7 +135,7 @@ impl Captures {
             d: needed("d")?,
             call: description.call.clone(),
             kernels: description.kernels.clone(),
-            shape: (description.m, description.n, description.k),
+            shape: ProductShape { m: description.m, n: description.n, k: description.k },
         })
     }
 

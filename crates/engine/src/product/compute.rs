@@ -41,7 +41,7 @@ pub fn compute(
     let (rows, columns) = (factors.a.rows, factors.b.columns);
     let tile = executor.tile.clone();
     let work = Work { schedule, factors, walk: &walk, tile: &tile };
-    let blocks = blocks((rows, columns), &tile, executor.together);
+    let blocks = blocks(rows, columns, &tile, executor.together);
     let finished = AtomicU64::new(0);
     let count = |block: &Block| {
         let elements = block.elements() as u64;
@@ -192,7 +192,7 @@ impl Block {
 }
 
 /// D in blocks of about `count` tiles, as square as possible.
-fn blocks((rows, columns): (usize, usize), tile: &Instruction, together: usize) -> Vec<Block> {
+fn blocks(rows: usize, columns: usize, tile: &Instruction, together: usize) -> Vec<Block> {
     let down = rows.div_ceil(tile.m).min((together as f64).sqrt() as usize).max(1);
     let across = columns.div_ceil(tile.n).min(together / down).max(1);
     let down = rows.div_ceil(tile.m).min(together / across).max(1);

@@ -49,7 +49,7 @@ impl<'a> Executor<'a> {
         if schedule.not_at_once(factors).is_some() {
             return Ok(None);
         }
-        let shape = (factors.a.rows, factors.b.columns, factors.k());
+        let shape = factors.shape();
         let promoted = schedule.promote.is_some();
         let Factors { a, b, .. } = factors;
         let Some(products) = device.products() else { return Ok(None) };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    ElementPlace, Matrix, Schedule,
+    ElementPlace, Matrix, ProductShape, Schedule,
     epilogue::ElementAddends,
     schedule::{BiasEntry, CEntry, OperandRounding, ScaleBlocks},
 };
@@ -98,6 +98,11 @@ impl Factors {
         [("a", a), ("b", b)].into_iter().chain(sometimes).collect()
     }
 
+    /// The shape of the product.
+    pub fn shape(&self) -> ProductShape {
+        ProductShape { m: self.a.rows, n: self.b.columns, k: self.a.columns }
+    }
+
     /// The terms of each sum.
     pub fn k(&self) -> usize {
         self.a.columns
@@ -168,16 +173,16 @@ impl Factors {
             Some(OperandRounding { format, .. }) if matrix.format == format => format,
             _ => wanted,
         };
-        fits("A", &self.a, (m, k), Some(expected(&self.a, i.a)))?;
-        fits("B", &self.b, (k, n), Some(expected(&self.b, i.b)))?;
+        fits("A", &self.a, m, k, Some(expected(&self.a, i.a)))?;
+        fits("B", &self.b, k, n, Some(expected(&self.b, i.b)))?;
         if let Some(c) = &self.c {
-            fits("C", c, (m, n), (schedule.c == CEntry::Start).then_some(i.c))?;
+            fits("C", c, m, n, (schedule.c == CEntry::Start).then_some(i.c))?;
             if c.format.is_integer() != i.d.is_integer() {
                 return Err(Error::request(format!("C holds {}, and the sums of {i} are {}", c.format, i.d)));
             }
         }
         if let Some(bias) = &self.bias {
-            fits("the bias", bias, (1, n), (schedule.bias == BiasEntry::Start).then_some(i.c))?;
+            fits("the bias", bias, 1, n, (schedule.bias == BiasEntry::Start).then_some(i.c))?;
             if bias.format.is_integer() != i.d.is_integer() {
                 return Err(Error::request(format!("the bias holds {}, and the sums of {i} are {}", bias.format, i.d)));
             }
@@ -190,22 +195,22 @@ impl Factors {
             (Some(scale), None) => {
                 self.has_scales()?;
                 let blocks = k.div_ceil(scale.block);
-                let scales = |matrix: &Option<Matrix>, name, shape| match matrix {
-                    Some(matrix) => fits(name, matrix, shape, Some(scale.format)),
+                let scales = |matrix: &Option<Matrix>, name, rows, columns| match matrix {
+                    Some(matrix) => fits(name, matrix, rows, columns, Some(scale.format)),
                     None => Ok(()),
                 };
-                scales(&self.scale_a, "the scales of A", (m, blocks))?;
-                scales(&self.scale_b, "the scales of B", (blocks, n))
+                scales(&self.scale_a, "the scales of A", m, blocks)?;
+                scales(&self.scale_b, "the scales of B", blocks, n)
             }
             (None, Some(blocks)) => {
                 self.has_scales()?;
                 let single = crate::format::find("f32")?;
-                let scales = |matrix: &Option<Matrix>, name, shape| match matrix {
-                    Some(matrix) => fits(name, matrix, shape, Some(single)),
+                let scales = |matrix: &Option<Matrix>, name, rows, columns| match matrix {
+                    Some(matrix) => fits(name, matrix, rows, columns, Some(single)),
                     None => Ok(()),
                 };
-                scales(&self.scale_a, "the scales of A", (m.div_ceil(blocks.a[0]), k.div_ceil(blocks.a[1])))?;
-                scales(&self.scale_b, "the scales of B", (k.div_ceil(blocks.b[0]), n.div_ceil(blocks.b[1])))
+                scales(&self.scale_a, "the scales of A", m.div_ceil(blocks.a[0]), k.div_ceil(blocks.a[1]))?;
+                scales(&self.scale_b, "the scales of B", k.div_ceil(blocks.b[0]), n.div_ceil(blocks.b[1]))
             }
             (None, None) if given => Err(Error::request(format!(
                 "{i} has no block scales; add [scales] to the schedule, which say what elements share one"
@@ -254,7 +259,7 @@ impl Factors {
 }
 
 /// Refuses a matrix of another shape or format.
-fn fits(name: &str, matrix: &Matrix, (rows, columns): (usize, usize), format: Option<&'static Format>) -> Result<()> {
+fn fits(name: &str, matrix: &Matrix, rows: usize, columns: usize, format: Option<&'static Format>) -> Result<()> {
     if (matrix.rows, matrix.columns) != (rows, columns) {
         return Err(Error::request(format!("{name} is {}; expected {rows} x {columns}", matrix.shape())));
     }

@@ -46,6 +46,7 @@ mod shipped;
 mod smallest;
 mod source;
 
+pub use crate::device::ProductShape;
 pub use aspects::{Aspect, AspectWords};
 pub use captures::{Capture, Captures};
 pub use compute::{StepSum, compute, steps};
@@ -58,7 +59,7 @@ pub use file::instruction;
 pub use libraries::{LibrarySchedules, Prediction};
 pub use matrix::{ElementPlace, Matrix};
 pub use numbers::NumberMatrix;
-pub use operands::{ProductOperands, ProductShape};
+pub use operands::ProductOperands;
 pub use plan::{Run, Walk};
 pub use read::{ArrayFile, Conversion, writable, write, write_batch, write_named};
 pub use replay::{CudaReplay, ModelReplay, Replay, fastest};

@@ -72,8 +72,7 @@ impl CudaReplay {
         factors.check(schedule)?;
         let factors = &*factors.rounded(schedule)?;
         let Factors { a, b, .. } = factors;
-        let shape = (a.rows, b.columns, factors.k());
-        let chains = self.0.chains(&program, shape, &a.codes, &b.codes)?.ok_or_else(|| {
+        let chains = self.0.chains(&program, factors.shape(), &a.codes, &b.codes)?.ok_or_else(|| {
             Error::unavailable(format!("no kernel computes products of {} by the model", schedule.instruction))
         })?;
         Ok(Executor::chained(chains, schedule))

@@ -1,7 +1,7 @@
 //! Samples of the elements of a product.
 
 use super::{Factors, Matrix, schedule::ScaleBlocks};
-use crate::inputs::random;
+use crate::{inputs::random, isa::MatrixShape};
 
 /// Some rows and columns of a product.
 #[derive(Debug, Clone)]
@@ -17,15 +17,11 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Rows and columns spread over D, drawn with a seed; `blocks` are the schedule's blocks of scales.
-    pub fn new(
-        factors: &Factors,
-        d: &Matrix,
-        (rows, columns): (usize, usize),
-        seed: u64,
-        blocks: Option<&ScaleBlocks>,
-    ) -> Sample {
-        let (rows, columns) = (drawn(rows, d.rows, seed), drawn(columns, d.columns, seed + 1000));
+    /// Rows and columns spread over D, as many as `shape` has, drawn with a seed.
+    ///
+    /// `blocks` are the schedule's blocks of scales.
+    pub fn new(factors: &Factors, d: &Matrix, shape: MatrixShape, seed: u64, blocks: Option<&ScaleBlocks>) -> Sample {
+        let (rows, columns) = (drawn(shape.rows, d.rows, seed), drawn(shape.columns, d.columns, seed + 1000));
         Sample { factors: factors.chosen(&rows, &columns, blocks), d: d.chosen(&rows, &columns), rows, columns }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Factors, Matrix, schedule::ScaleBlocks};
+use super::{ElementPlace, Factors, Matrix, schedule::ScaleBlocks};
 use crate::{
     Result,
     base::interrupt,
@@ -16,8 +16,8 @@ use crate::{
 pub struct Smallest {
     /// The operands.
     pub factors: Factors,
-    /// The row and the column of the element.
-    pub place: (usize, usize),
+    /// The element.
+    pub place: ElementPlace,
     /// Its codes by both sides.
     pub d: [u64; 2],
     /// Its nonzero operands, in words.
@@ -27,7 +27,7 @@ pub struct Smallest {
 /// Gives the codes of both sides at a place of a product, where they differ.
 ///
 /// The last argument says that one row and column stand for many, with scales of their own.
-pub(crate) type Differ<'a> = dyn FnMut(&Factors, (usize, usize), bool) -> Result<Option<[u64; 2]>> + 'a;
+pub(crate) type Differ<'a> = dyn FnMut(&Factors, ElementPlace, bool) -> Result<Option<[u64; 2]>> + 'a;
 
 /// The smallest product that shows the difference at `place` of `factors`, if there is one.
 ///
@@ -39,13 +39,14 @@ pub(crate) type Differ<'a> = dyn FnMut(&Factors, (usize, usize), bool) -> Result
 pub fn smallest(
     factors: &Factors,
     blocks: Option<&ScaleBlocks>,
-    place: (usize, usize),
+    place: ElementPlace,
     d: &'static Format,
-    (tries, until): (usize, Option<Instant>),
+    tries: usize,
+    until: Option<Instant>,
     differ: &mut Differ,
 ) -> Result<Option<Smallest>> {
-    let alone = factors.chosen(&[place.0], &[place.1], blocks);
-    let one = Frame { base: alone, place: (0, 0), alone: true };
+    let alone = factors.chosen(&[place.row], &[place.column], blocks);
+    let one = Frame { base: alone, place: ElementPlace { row: 0, column: 0 }, alone: true };
     let case = one.case();
     let frame = match differ(&one.factors(&case), one.place, true)? {
         Some(_) => one,
@@ -83,7 +84,7 @@ struct Frame {
     /// The product that everything but the element's A, B and C comes from.
     base: Factors,
     /// The element.
-    place: (usize, usize),
+    place: ElementPlace,
     /// True if it is the only element.
     alone: bool,
 }
@@ -92,7 +93,7 @@ impl Frame {
     /// The element's own operands.
     fn case(&self) -> Case {
         let Factors { a, b, c, .. } = &self.base;
-        let (row, column) = self.place;
+        let ElementPlace { row, column } = self.place;
         let k = self.base.k();
         let addend = c.as_ref().map_or(0, |c| c.get(row, column));
         Case::dense((0..k).map(|at| a.get(row, at)).collect(), (0..k).map(|at| b.get(at, column)).collect(), addend)
@@ -100,7 +101,7 @@ impl Frame {
 
     /// The product of a case: all elements of other rows of A and other columns of B are zero.
     fn factors(&self, case: &Case) -> Factors {
-        let (row, column) = self.place;
+        let ElementPlace { row, column } = self.place;
         let k = case.b.len();
         let zeros = |rows: usize, columns: usize, format| {
             Matrix::new(rows, columns, format, isa::Codes::zeros(format, rows * columns))

@@ -1,8 +1,8 @@
 //! Operands of a product: read from files, or drawn.
 
 use super::{
-    ArrayFile, Conversion, Extents, Factors, Matrix, NumberMatrix, OperandRounding, ProductOperands, Schedule, Values,
-    draw,
+    ArrayFile, Conversion, Extents, Factors, Matrix, NumberMatrix, OperandRounding, ProductOperands, ProductShape,
+    Schedule, Values, draw,
 };
 use crate::{
     Error, Result,
@@ -42,8 +42,8 @@ pub struct OperandSource {
 /// How A and B are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawnOperands {
-    /// m, n and k.
-    pub shape: (usize, usize, usize),
+    /// The shape of the product.
+    pub shape: ProductShape,
     /// The distribution.
     pub values: Values,
     /// The seed.
@@ -65,7 +65,7 @@ impl OperandSource {
         let optional = |file: Option<&ArrayFile>| file.map(extent).transpose();
         let turned = |(rows, columns), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
         let (a, b) = match (self.drawn, &self.a, &self.b) {
-            (Some(DrawnOperands { shape: (m, n, k), .. }), ..) => ((m, k), (k, n)),
+            (Some(DrawnOperands { shape: ProductShape { m, n, k }, .. }), ..) => ((m, k), (k, n)),
             (None, Some(a), Some(b)) => {
                 (turned(extent(a)?, self.transposed[0]), turned(extent(b)?, self.transposed[1]))
             }
@@ -81,7 +81,7 @@ impl OperandSource {
     /// Files that cannot be read, or hold other values than the formats have.
     pub fn for_schedule(&self, schedule: &Schedule, notes: &mut Vec<String>) -> Result<Factors> {
         Factors::of_schedule(schedule, self.conversion, &mut |name, format, conversion| {
-            self.matrix(schedule.output.format, (name, format, conversion), notes)
+            self.matrix(schedule.output.format, name, format, conversion, notes)
         })
     }
 
@@ -98,7 +98,7 @@ impl OperandSource {
         self.fit(Some(d))?;
         let (d, note) = d.read(None, self.conversion)?;
         let factors = Factors::of_instruction(instruction, self.conversion, &mut |name, format, conversion| {
-            self.matrix(d.format, (name, format, conversion), notes)
+            self.matrix(d.format, name, format, conversion, notes)
         })?;
         notes.extend(note);
         Ok((factors, d))
@@ -110,7 +110,7 @@ impl OperandSource {
     /// A request error: the wrong part of the words.
     pub fn problem(&self, kind: &str, layout: OperandLayout) -> Result<Problem> {
         let (alpha, beta) = self.scale_factors();
-        let problem = Problem::of_kind(kind, (1, 1, 1), layout)?;
+        let problem = Problem::of_kind(kind, ProductShape { m: 1, n: 1, k: 1 }, layout)?;
         Ok(Problem { alpha, beta: if self.c.is_some() { beta } else { 0.0 }, ..problem })
     }
 
@@ -119,7 +119,7 @@ impl OperandSource {
     /// # Errors
     /// As [`OperandSource::for_schedule`].
     pub fn for_problem(&self, problem: &Problem, notes: &mut Vec<String>) -> Result<Factors> {
-        let mut read = |name, format| self.matrix(problem.d, (name, Some(format), self.conversion), notes);
+        let mut read = |name, format| self.matrix(problem.d, name, Some(format), self.conversion, notes);
         let (a, b) = (read("a", library_format(problem.a))?, read("b", library_format(problem.b))?);
         let c = read("c", problem.c_format())?;
         Ok(Factors { c, ..Factors::new(a.ok_or_else(missing)?, b.ok_or_else(missing)?) })
@@ -162,10 +162,13 @@ impl OperandSource {
     fn matrix(
         &self,
         d: &Format,
-        (name, format, conversion): (&str, Option<&'static Format>, Conversion),
+        name: &str,
+        format: Option<&'static Format>,
+        conversion: Conversion,
         notes: &mut Vec<String>,
     ) -> Result<Option<Matrix>> {
-        if let (Some(DrawnOperands { shape: (m, n, k), values, seed }), Some(format)) = (self.drawn, format) {
+        if let (Some(DrawnOperands { shape, values, seed }), Some(format)) = (self.drawn, format) {
+            let ProductShape { m, n, k } = shape;
             let drawn = |rows, columns, which| Some(draw(rows, columns, format, d, values, random(seed, which)));
             match name {
                 "a" => return Ok(drawn(m, k, 0)),

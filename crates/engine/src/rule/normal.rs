@@ -5,8 +5,8 @@
 
 use crate::{
     arithmetic::{
-        Alignment, Destination, ElementaryOperation, Factors, Multiply, OperationStep, OppositeInfinities,
-        Program, ResultTininess, Scaling, Source, SpecialOperands, Subnormals, Sum, ZeroSign, ZeroTimesInfinity,
+        Alignment, Destination, ElementaryOperation, Factors, Multiply, OperationStep, OppositeInfinities, Program,
+        ResultTininess, Scaling, Source, SpecialOperands, Subnormals, Sum, ZeroSign, ZeroTimesInfinity,
     },
     format::{Format, Overflow, Rounding},
     softfloat::ResultTarget,

@@ -98,7 +98,7 @@ pub fn composed_products(
     }
     if scheme.parts.is_none() && !scheme.takes_addend() {
         let (x, y) = scheme.split(a, b)?;
-        let (d, seconds) = composed(scheme, instructions, device, (&x, &y), a.columns)?;
+        let (d, seconds) = composed(scheme, instructions, device, &x, &y, a.columns)?;
         return Ok((d, seconds, scheme.products()));
     }
     let mut totals = operands.addend();
@@ -112,7 +112,7 @@ pub fn composed_products(
         for range in ranges {
             products += scheme.products();
             let (x, y) = scheme.split(&a.of_columns(&range), &b.of_rows(&range))?;
-            let (d, part_seconds) = composed(scheme, instructions, device, (&x, &y), terms)?;
+            let (d, part_seconds) = composed(scheme, instructions, device, &x, &y, terms)?;
             seconds = seconds.zip(part_seconds).map(|(seconds, part_seconds)| seconds + part_seconds);
             // The first part is added to beta C, or to zero, which has no sign.
             let values = d.codes.iter().map(f64::from_bits);
@@ -174,7 +174,8 @@ pub(super) fn composed(
     scheme: &Scheme,
     instructions: &[Instruction],
     device: &mut dyn Device,
-    (a, b): (&SplitMatrix, &SplitMatrix),
+    a: &SplitMatrix,
+    b: &SplitMatrix,
     terms: usize,
 ) -> Result<(Matrix, Option<f64>)> {
     check_terms(scheme, a.matrices[0].columns)?;
@@ -189,7 +190,7 @@ pub(super) fn composed(
             scales.push(group.scale);
         }
     }
-    Ok((combined(scheme, (&sums, &scales), a, b), seconds))
+    Ok((combined(scheme, &sums, &scales, a, b), seconds))
 }
 
 /// One sum, its products in turn along k as one product, and its seconds.
@@ -289,7 +290,7 @@ pub fn below(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize
 }
 
 /// The sums, each times its power of two, added in the register, then scaled by lines of A and B.
-fn combined(scheme: &Scheme, (sums, scales): (&[Matrix], &[i32]), a: &SplitMatrix, b: &SplitMatrix) -> Matrix {
+fn combined(scheme: &Scheme, sums: &[Matrix], scales: &[i32], a: &SplitMatrix, b: &SplitMatrix) -> Matrix {
     let (rows, columns) = (sums[0].rows, sums[0].columns);
     let powers: Vec<f64> = scales.iter().map(|scale| 2f64.powi(*scale)).collect();
     let reconstruction = match &scheme.a {

@@ -178,7 +178,7 @@ impl Scheme {
     fn of_text(text: &str, name: &str, origin: &str, count: Option<usize>) -> Result<Scheme> {
         let keys: std::result::Result<SchemeKeys, toml::de::Error> = toml::from_str(text);
         let scheme = match keys {
-            Ok(keys) => of_keys(keys, (name, origin), count),
+            Ok(keys) => of_keys(keys, name, origin, count),
             Err(error) => Err((error.span().map(|span| span.start), error.message().replace('\n', " "))),
         };
         scheme.map_err(|(at, what)| match at {
@@ -217,7 +217,7 @@ fn counted(name: &str) -> Result<Option<(&str, usize, usize)>> {
     }
 }
 
-fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usize>) -> Checked<Scheme> {
+fn of_keys(mut keys: SchemeKeys, name: &str, origin: &str, count: Option<usize>) -> Checked<Scheme> {
     let mut parts = Vec::new();
     if let Some(count) = count {
         for split in [&mut keys.both, &mut keys.a, &mut keys.b].into_iter().flatten() {

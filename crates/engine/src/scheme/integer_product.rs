@@ -7,7 +7,7 @@ use crate::{
     arithmetic::{ElementaryOperation, Model, Wrap},
     base::{parallel, vectors::vectorised},
     isa::Instruction,
-    product::Matrix,
+    product::{Matrix, ProductShape},
 };
 
 /// Columns of D that are summed side by side.
@@ -42,17 +42,19 @@ pub(super) fn product(a: &Matrix, b: &Matrix) -> Vec<i32> {
         1usize << (matrix.format.bits - u32::from(matrix.format.to_f64(matrix.format.code_mask()) < 0.0))
     };
     let block = (LARGEST_SUM / (largest(a) * largest(b))).max(1);
-    summed(&numbers(a), &numbers(b), (a.rows, a.columns, b.columns), block)
+    let shape = ProductShape { m: a.rows, n: b.columns, k: a.columns };
+    summed(&numbers(a), &numbers(b), shape, block)
 }
 
-/// The product of two matrices of bytes with these rows of A, terms and columns of B, modulo 2^32.
-pub(super) fn bytes_product(a: &[i8], b: &[i8], shape: (usize, usize, usize)) -> Vec<i32> {
+/// The product of two matrices of bytes, of this shape, modulo 2^32.
+pub(super) fn bytes_product(a: &[i8], b: &[i8], shape: ProductShape) -> Vec<i32> {
     let numbers = |bytes: &[i8]| bytes.iter().map(|x| f32::from(*x)).collect::<Vec<f32>>();
     summed(&numbers(a), &numbers(b), shape, LARGEST_SUM / (128 * 128))
 }
 
 /// The product of integers, of which sums of `block` products are at most 2^24.
-fn summed(a: &[f32], b: &[f32], (rows, k, columns): (usize, usize, usize), block: usize) -> Vec<i32> {
+fn summed(a: &[f32], b: &[f32], shape: ProductShape, block: usize) -> Vec<i32> {
+    let ProductShape { m: rows, n: columns, k } = shape;
     let panels: Vec<usize> = (0..columns).step_by(LANES).collect();
     let of_panel = |column: &usize| {
         let width = LANES.min(columns - column);

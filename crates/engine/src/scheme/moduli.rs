@@ -9,7 +9,7 @@ use super::{
     split::{SliceLine, exponents, taken_apart},
 };
 use crate::format::{Finite, Real};
-use crate::product::{NumberMatrix, reference::times_power};
+use crate::product::{NumberMatrix, ProductShape, reference::times_power};
 
 /// Limbs of 64 bits of a [`Wide`].
 const LIMBS: usize = 4;
@@ -143,7 +143,7 @@ pub(super) fn scaled(moduli: &Moduli, a: &NumberMatrix, b: &NumberMatrix) -> (Ve
         Scaling::Accurate => {
             let (x, y) = (exponents(a, SliceLine::Row), exponents(b, SliceLine::Column));
             let (up, across) = (rounded_up(a, SliceLine::Row, &x), rounded_up(b, SliceLine::Column, &y));
-            let sums = bytes_product(&up, &across, (a.rows, a.columns, b.columns));
+            let sums = bytes_product(&up, &across, ProductShape { m: a.rows, n: b.columns, k: a.columns });
             let mut of_rows = vec![0i32; a.rows];
             let mut of_columns = vec![0i32; b.columns];
             for (row, line) in of_rows.iter_mut().zip(sums.chunks(b.columns.max(1))) {

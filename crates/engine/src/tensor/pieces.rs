@@ -92,7 +92,7 @@ pub struct Pieces {
 
 impl Pieces {
     /// The pieces of `count` values in rows of `columns` and matrices of `height` rows.
-    pub fn new<const N: usize>(count: usize, (columns, height): (usize, usize), blocks: [(usize, usize); N]) -> Pieces {
+    pub fn new<const N: usize>(count: usize, columns: usize, height: usize, blocks: [(usize, usize); N]) -> Pieces {
         let common = |of: fn(&(usize, usize)) -> usize| blocks.iter().map(of).fold(1, common_multiple);
         let (block_rows, block_columns) = (common(|block| block.0), common(|block| block.1));
         let rows = count / columns.max(1);
@@ -131,7 +131,7 @@ mod tests {
     fn a_tensor_under_one_scale_is_one_piece() {
         let all = BlockFormat::WHOLE;
         for row in [3, 1 << 20, 1 << 24, 1 << 30] {
-            let pieces = Pieces::new(2 * row, (row, 1), [(all, all)]);
+            let pieces = Pieces::new(2 * row, row, 1, [(all, all)]);
             assert_eq!(pieces.iter().collect::<Vec<_>>(), [TensorPiece { rows: 0..2, columns: 0..row }]);
         }
     }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn no_piece_cuts_a_block_of_several_rows() {
         for (count, row) in [(300 * 7, 7), (300 * PART, PART), (129 * 3 * PART, 3 * PART)] {
-            let pieces = Pieces::new(count, (row, count / row), [(128, 128), (1, 1)]);
+            let pieces = Pieces::new(count, row, count / row, [(128, 128), (1, 1)]);
             let mut next = 0;
             for piece in pieces.iter() {
                 assert_eq!((piece.rows.start, piece.columns.clone()), (next, 0..row));
@@ -155,7 +155,7 @@ mod tests {
     fn pieces_of_blocks_of_several_rows_end_with_their_matrix() {
         for (matrices, height, row) in [(3, 130, 128), (5, 1, 256), (6, 100, 7), (2, 300, PART)] {
             let mut next = 0;
-            for piece in Pieces::new(matrices * height * row, (row, height), [(128, 128), (1, 1)]).iter() {
+            for piece in Pieces::new(matrices * height * row, row, height, [(128, 128), (1, 1)]).iter() {
                 assert_eq!((piece.rows.start, piece.columns.clone()), (next, 0..row));
                 assert!(
                     (next % height).is_multiple_of(128) && piece.rows.end <= (next / height + 1) * height,
@@ -172,7 +172,7 @@ mod tests {
         for (count, row) in
             [(0, 0), (0, 5), (1, 1), (33, 33), (7 * PART, 7), (3 * (PART + 5), PART + 5), (5 * PART, 5 * PART)]
         {
-            let pieces = Pieces::new(count, (row, 1), [(1, 32), (1, 16)]);
+            let pieces = Pieces::new(count, row, 1, [(1, 32), (1, 16)]);
             let mut next = 0;
             for piece in pieces.iter() {
                 assert_eq!(piece.start(row), next);

@@ -257,7 +257,7 @@ impl SourceTensor<'_> {
 
     /// The pieces that cut none of some blocks, each of so many rows and columns.
     pub fn pieces<const N: usize>(&self, blocks: [(usize, usize); N]) -> Pieces {
-        Pieces::new(self.element_count(), (self.row(), height(&self.shape)), blocks)
+        Pieces::new(self.element_count(), self.row(), height(&self.shape), blocks)
     }
 
     /// Number of blocks of a format in it.

@@ -8,7 +8,7 @@ use crate::{
     arithmetic::{Model, of_target},
     comparison::{Subject, operands},
     device::{Batches, DEFAULT_MODEL, Device, Generation, selection},
-    isa::{Case, Instruction, Tiles},
+    isa::{Case, Instruction, MatrixShape, Tiles},
     report::{Report, Verdict},
     steps::{rows, table},
     trace::Trace,
@@ -81,7 +81,7 @@ impl DotProductAdd {
             let (model, _, note) = selection::model(None, device, std::slice::from_ref(i))?;
             self.usual = Ok((model, note));
         }
-        Ok(Batches::default().execute(device, i, (i.m, i.n), &self.tile)?.get(self.at))
+        Ok(Batches::default().execute(device, i, MatrixShape { rows: i.m, columns: i.n }, &self.tile)?.get(self.at))
     }
 
     /// Fills the report with every result, step by step in the named models, else in the usual one.

@@ -170,7 +170,7 @@ fn cut(bench: &mut TermBench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCu
         let unit = e - bits;
         let questions: Vec<(bool, u128)> = direction::questions().collect();
         let sums: Vec<Vec<Term>> =
-            questions.iter().map(|(negative, quarters)| with(term(z, *negative, (*quarters, 1), unit - 2))).collect();
+            questions.iter().map(|(negative, quarters)| with(term(z, *negative, *quarters, 1, unit - 2))).collect();
         let answers = bench.sums(&sums)?;
         let seen: Vec<RoundedQuarters> = questions
             .into_iter()
@@ -268,7 +268,7 @@ fn lowest(
     }
     let mut seen = Vec::new();
     for (factor, exponent) in bases {
-        seen.push(smallest(bench, term(x, false, (factor, 1), exponent), &smalls, signs)?);
+        seen.push(smallest(bench, term(x, false, factor, 1, exponent), &smalls, signs)?);
     }
     let [Some(first), second] = &seen[..] else {
         return Ok(Err(format!("no term changes the smallest results in {}", bench.i.d)));

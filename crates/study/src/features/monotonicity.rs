@@ -34,11 +34,11 @@ pub(super) fn measure(
     let mut pairs: Vec<[Vec<Term>; 2]> = Vec::new();
     let precision = bench.i.c.fraction_bits() as i32 + 1;
     if step.has_c() {
-        let below = term(Leaf::C, false, ((1 << precision) - 1, 1), e - precision);
+        let below = term(Leaf::C, false, (1 << precision) - 1, 1, e - precision);
         pairs.push(with([below, power(Leaf::C, false, e)], leaves.iter().map(small).collect()));
     }
     if let [first, others @ ..] = &leaves[..] {
-        let values = [term(*first, false, (3, 3), e - 3), term(*first, false, (9, 1), e - 3)];
+        let values = [term(*first, false, 3, 3, e - 3), term(*first, false, 9, 1, e - 3)];
         let mut rest: Vec<Term> = others.iter().map(small).collect();
         if step.has_c() {
             rest.push(small(&Leaf::C));

@@ -5,7 +5,7 @@ use crate::{
     Result,
     device::{Batches, Device, ask},
     inputs::Sequence,
-    isa::{Case, Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, MatrixShape, Tiles},
     order::{Leaf, Manner, Order, notation},
 };
 
@@ -61,7 +61,7 @@ pub(super) fn position(
         |word: &str, at: usize, d: u64| Ok((word.to_string(), Some(FeatureWitness { case: cases[at].clone(), d })));
     // A model computes each element with the same program.
     if device.model().is_some() {
-        let codes = ask(device, batches, i, &cases[..1], (0, 0), 1)?;
+        let codes = ask(device, batches, i, &cases[..1], 0, 0, 1)?;
         return Ok((None, finding("none", 0, codes[0])));
     }
     let last = (i.m - 1, i.n - 1);
@@ -74,7 +74,7 @@ pub(super) fn position(
         tiles.place(i, CASES + at, 0, 0, case);
         tiles.place(i, 2 * CASES + at, last.0, last.1, case);
     }
-    let outputs = batches.execute(device, i, (i.m, i.n), &tiles)?;
+    let outputs = batches.execute(device, i, MatrixShape { rows: i.m, columns: i.n }, &tiles)?;
     let each = i.m * i.n;
     for (at, (first, others)) in (0..CASES).map(|at| (at, everywhere(&outputs, at, each))) {
         if let Some(other) = others.into_iter().find(|other| *other != first) {

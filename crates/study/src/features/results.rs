@@ -60,7 +60,7 @@ impl StepPlace {
         if let Some(first) = plain.first().copied() {
             let significand = (1u128 << (e - unit)) + 1;
             let leaf = self.base[0].unwrap_or(Leaf::C);
-            let odd_terms = [(significand, 1), (1, significand)].map(|factors| term(leaf, negative, factors, unit));
+            let odd_terms = [(significand, 1), (1, significand)].map(|(x, y)| term(leaf, negative, x, y, unit));
             ways.extend(odd_terms.into_iter().map(|odd_term| {
                 let mut terms = plain.clone();
                 terms[0] = odd_term;
@@ -179,7 +179,7 @@ fn rounding(bench: &mut TermBench, places: &[StepPlace], width: i32, cuts: &Alig
             let Some(mut terms) = place.base(bench, e, negative, odd.then_some(unit)).pop().filter(|_| kept) else {
                 continue;
             };
-            terms.push(term(place.small, negative, (rest, 1), unit - 2));
+            terms.push(term(place.small, negative, rest, 1, unit - 2));
             questions.push((negative, quarters, terms));
         }
         let sums: Vec<Vec<Term>> = questions.iter().map(|(.., terms)| terms.clone()).collect();
@@ -206,8 +206,8 @@ pub(super) fn products(bench: &mut TermBench, steps: &FeatureSteps, table: &mut 
     let [x, y] = [i.a, i.b].map(|format| format.fraction_bits());
     let (ones, last) = ([(1u128 << x) + 1, (1u128 << y) + 1], -((x + y) as i32));
     let rest = ones[0] * ones[1] - 1;
-    let longest = |leaf| term(leaf, false, (ones[0], ones[1]), last);
-    let mut sums = vec![vec![longest(steps.beside_c()), term(Leaf::C, true, (rest, 1), last)]];
+    let longest = |leaf| term(leaf, false, ones[0], ones[1], last);
+    let mut sums = vec![vec![longest(steps.beside_c()), term(Leaf::C, true, rest, 1, last)]];
     for step in &steps.all {
         if let [p, q, r, s, ..] = step.products()[..] {
             sums.push(vec![longest(p), power(q, true, 0), power(r, true, -(x as i32)), power(s, true, -(y as i32))]);

@@ -115,7 +115,7 @@ fn carry(bench: &mut TermBench, step: &FeatureStep, table: &mut FeatureCells) ->
     let exponent = bench.top() - 2;
     let sums: Vec<Vec<Term>> = counts
         .iter()
-        .map(|count| products[..*count].iter().map(|leaf| term(*leaf, false, (3, 3), exponent)).collect())
+        .map(|count| products[..*count].iter().map(|leaf| term(*leaf, false, 3, 3, exponent)).collect())
         .collect();
     let needed = |count: usize| (9 * count as u32 / 4).ilog2();
     let mut finding = Err(UNSUITED.to_string());
@@ -149,7 +149,7 @@ fn normalisation(
     let mut words = Vec::new();
     let mut witness = None;
     if let [x, y, z, ..] = leaves[..] {
-        let sum = vec![term(x, false, (3, 3), e - 2), term(y, true, (3, 3), e - 2), small(z)];
+        let sum = vec![term(x, false, 3, 3, e - 2), term(y, true, 3, 3, e - 2), small(z)];
         let Some(answer) = bench.sum(sum)? else {
             table.put("normalisation", Err(UNSUITED.into()));
             return Ok(());

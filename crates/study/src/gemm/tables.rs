@@ -6,7 +6,7 @@ use crate::{
     device::DeviceName,
     distinction::tables as told,
     format::Format,
-    product::{Differences, Factors, Product, Schedule},
+    product::{Differences, ElementPlace, Factors, Product, Schedule},
     report::{Report, Table, Verdict, grouped},
 };
 
@@ -177,7 +177,7 @@ fn between_answer([x, y]: [&str; 2], comparison: &Between) -> String {
 fn smallest(comparison: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<ProductStepRow>) {
     let Some(product) = &comparison.smallest else { return (None, Vec::new()) };
     let Factors { a, b, c, .. } = &product.factors;
-    let (row, column) = product.place;
+    let ElementPlace { row, column } = product.place;
     let decimal = |code: u64| d.decode(code).decimal();
     let smallest = SmallestProductRow {
         m: a.rows,

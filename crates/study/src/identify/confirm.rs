@@ -6,14 +6,14 @@ use super::Identification;
 use crate::{
     Error, Result,
     arithmetic::Model,
-    bench::{Bench, Conflict, Element, Place},
+    bench::{Bench, Conflict, Element},
     campaign::{
         Part, Run, State, counterexamples, drive, engine,
         shrink::{Compared, shrink},
     },
     comparison::{Answer, Difference, Kinds, Nans, ResultPlace, Subject, operands, shrink as reduction},
     device::{Batches, CampaignWork, Device, Spot},
-    inputs::Sequence,
+    inputs::{Position, Sequence},
 };
 
 /// Number of differing outputs from which on a run is not extended.
@@ -72,7 +72,7 @@ pub fn confirm(
     let all_missed = all_missed(found, &model)?;
     if !all_missed.is_empty() {
         let step = all_missed.len().div_ceil(ASKED_AGAIN);
-        let again: Vec<Place> = all_missed.iter().step_by(step).copied().collect();
+        let again: Vec<Position> = all_missed.iter().step_by(step).copied().collect();
         let mut batches = Batches::default();
         let mut bench = Bench::of(device, &mut batches, instruction).within(purse.rest() / KEPT, Duration::MAX);
         let outcome = bench.recall(&found.asked.inputs, &found.asked.d).and_then(|()| bench.alone(&again));
@@ -209,7 +209,8 @@ fn constant(
 ) -> Result<()> {
     let (i, Some(spot)) = (&found.instruction, place.spot()) else { return Ok(()) };
     let (row, column) = (spot.row as usize, spot.column as usize);
-    let element = Element::of(i, &part.run.sequence().tiles(i, spot.tile, 1), (0, row, column));
+    let place = Position { tile: 0, row, column };
+    let element = Element::of(i, &part.run.sequence().tiles(i, spot.tile, 1), place);
     if answer.device == answer.model {
         let code = i.d.hex(answer.device);
         return Err(Error::device(format!(
@@ -231,21 +232,22 @@ fn constant(
 }
 
 /// The asked outputs that a rule misses.
-fn all_missed(found: &Identification, model: &Model) -> Result<Vec<Place>> {
+fn all_missed(found: &Identification, model: &Model) -> Result<Vec<Position>> {
     if found.misses == 0 {
         return Ok(Vec::new());
     }
     let part = found.asked.part();
     let given = model.evaluator(&part)?.execute(&found.asked.inputs);
     let missed = (0..found.asked.d.len()).filter(|at| given.get(*at) != found.asked.d.get(*at));
-    Ok(missed.map(|at| (at / (part.m * part.n), at / part.n % part.m, at % part.n)).collect())
+    let place = |at: usize| Position { tile: at / (part.m * part.n), row: at / part.n % part.m, column: at % part.n };
+    Ok(missed.map(place).collect())
 }
 
 /// The causes for which the rule misses outputs, with their cases as asked.
-fn causes(found: &Identification, model: &Model, missed: &[Place]) -> Result<Vec<Difference>> {
+fn causes(found: &Identification, model: &Model, missed: &[Position]) -> Result<Vec<Difference>> {
     let part = found.asked.part();
     let evaluator = model.evaluator(&part)?;
-    let difference = |&(tile, row, column): &Place| {
+    let difference = |&Position { tile, row, column }: &Position| {
         let case = found.asked.inputs.case(&part, tile, row, column);
         let device = found.asked.d.get((tile * part.m + row) * part.n + column);
         let answer = Answer { model: evaluator.dot(&case), device, case };

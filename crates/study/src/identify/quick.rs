@@ -8,7 +8,7 @@ use crate::{
     device::{Batches, Device, ask},
     distinction::{AlikeArithmetics, Kit, kit},
     inputs::{Corners, Sequence},
-    isa::{Instruction, Tiles},
+    isa::{Instruction, MatrixShape, Tiles},
 };
 
 /// Largest number of tiles that a device executes for a fingerprint.
@@ -68,7 +68,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     }
     let lanes = i.m.min(i.n);
     let mut batches = Batches::default();
-    let asked = ask(device, &mut batches, i, &kit.cases, (0, 0), lanes)?;
+    let asked = ask(device, &mut batches, i, &kit.cases, 0, 0, lanes)?;
     let mut fingerprint = Fingerprint {
         instruction: i.clone(),
         matching: Vec::new(),
@@ -86,7 +86,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     }
     let tiles = others(i, QUICK.saturating_sub(fingerprint.executions), seed);
     let part = part(i);
-    let answers = batches.execute(device, i, (part.m, part.n), &tiles)?;
+    let answers = batches.execute(device, i, MatrixShape { rows: part.m, columns: part.n }, &tiles)?;
     fingerprint.executions += tiles.count;
     fingerprint.others = answers.len();
     let generation = device.identity().generation.shipped_model().map(str::to_string);

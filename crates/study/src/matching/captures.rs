@@ -9,7 +9,7 @@ use super::{Recognised, Request, search};
 use crate::{
     Error, Result,
     base::{interrupt, named::named, work},
-    product::{Capture, Captures, kernel::KernelNames, search::Suspects},
+    product::{Capture, Captures, ProductShape, kernel::KernelNames, search::Suspects},
 };
 
 /// Products that are searched at a time: each search takes up to a gigabyte.
@@ -118,7 +118,7 @@ pub fn captured(
 }
 
 fn row(name: &str, capture: &Capture, recognised: &Recognised, refused: Option<String>) -> CaptureRow {
-    let Capture { factors, d, shape: (m, n, k), .. } = capture;
+    let Capture { factors, d, shape: ProductShape { m, n, k }, .. } = capture;
     let matches = &recognised.matches;
     let schedules = matches.found.len() + matches.unchecked.len();
     let open: Vec<String> = matches

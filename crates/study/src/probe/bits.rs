@@ -17,7 +17,7 @@ use crate::{
     exact::Dot,
     format::{self, Class, Format, Overflow, Real, Rounding},
     inputs::{Draw, Op},
-    isa::{Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, MatrixShape, Tiles},
 };
 
 /// Bits of f32, in which results are compared.
@@ -179,7 +179,7 @@ fn sample(
         random.set_stream(((terms as u64) << 40) + chunk as u64);
         let (tiles, drawn) = operands(request, terms, samples, &mut random);
         let mut d = Codes::zeros(i.d, 0);
-        let outcome = batches.extend(device, i, (i.m, i.n), &tiles, until, &mut d);
+        let outcome = batches.extend(device, i, MatrixShape { rows: i.m, columns: i.n }, &tiles, until, &mut d);
         let executed = d.len() / (i.m * i.n);
         let expected = model.map(|model| model.execute(&tiles.slice(0, executed)));
         let mut references = BitReferences::new(i);

@@ -22,7 +22,7 @@ use crate::{
     comparison::{Answer, Difference, Kinds, ResultPlace, Subject},
     device::{Batches, Device, Execution, Spot},
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
-    isa::{Codes, Instruction},
+    isa::{Codes, Instruction, MatrixShape},
 };
 pub use plan::{ProbePlan, Probed, SAMPLES};
 use reference::SampleReferences;
@@ -105,7 +105,7 @@ pub fn run_until(
         let source = RandomStream { seed: request.seed, stream: stream as u64 };
         let mut batch = inputs::draw(i, request.op, request.distribution, drawn, source, samples);
         let mut d = Codes::zeros(i.d, 0);
-        ended = batches.extend(device, i, (i.m, i.n), &batch.tiles, until, &mut d);
+        ended = batches.extend(device, i, MatrixShape { rows: i.m, columns: i.n }, &batch.tiles, until, &mut d);
         let executed = d.len() / (i.m * i.n);
         if executed == 0 {
             break;

@@ -6,6 +6,7 @@ use crate::{
     Result,
     comparison::{Difference, Kinds, Nans, Subject, VerificationRow, operands},
     device::{Batches, Device, DeviceName, Execution, Identity},
+    isa::MatrixShape,
     trace::Trace,
 };
 
@@ -77,7 +78,7 @@ impl Replay {
         judge: &mut dyn Device,
         request: &ReplayRequest,
     ) -> Result<()> {
-        let part = (trace.m, trace.n);
+        let part = MatrixShape { rows: trace.m, columns: trace.n };
         let (mut executed, mut judged) = (Batches::default(), Batches::default());
         while self.tiles < trace.count() {
             let (from, to) =

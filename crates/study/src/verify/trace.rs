@@ -9,6 +9,7 @@ use crate::{
     arithmetic::{Model, shipped},
     comparison::{Answer, Difference, Kinds, Nans, ResultPlace, Subject, VerificationRow, shrink::BUDGET},
     device::{Batches, Device, DeviceName, Execution, Spot},
+    isa::MatrixShape,
     report::grouped,
     trace::Trace,
 };
@@ -64,7 +65,8 @@ fn compare(
     while *tiles < trace.count() {
         let (from, to) = (*tiles, trace.count().min(*tiles + batches.size(trace.part().tile_bytes())));
         let part = trace.tiles(from, to);
-        let computed = batches.execute(judge, &trace.instruction, (trace.m, trace.n), &part)?;
+        let shape = MatrixShape { rows: trace.m, columns: trace.n };
+        let computed = batches.execute(judge, &trace.instruction, shape, &part)?;
         *tiles = to;
         let recorded = trace.d.slice(from * each, to * each);
         if recorded == computed {

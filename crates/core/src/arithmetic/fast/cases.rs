@@ -57,7 +57,7 @@ impl DecodedTile {
             let element = block * LANES;
             *place = Piece { row: 0, block, rows: 1, columns: LANES.min(count - element), element };
         }
-        self.batch(kernel, i, (c, first), &places[..count.div_ceil(LANES)], d);
+        self.batch(kernel, i, c, first, &places[..count.div_ceil(LANES)], d);
     }
 
     /// Products of values in binary32, where those serve.

@@ -298,7 +298,7 @@ impl Compiler<'_> {
         let (low, high) = alignment.floor.map_or((low, high), |floor| (low.max(floor), high.max(floor)));
         // Exponents of the leading bit of a sum with `bits`.
         let first = bits as i32 - alignment.bits;
-        encoder.rounds_short(bits, (low + first, high + first))
+        encoder.rounds_short(bits, low + first..=high + first)
     }
 
     /// Bits and exponents of an exact value; `None` for unrounded sums.
@@ -329,7 +329,7 @@ impl Compiler<'_> {
     /// True if the sum of two values fits 32 bits, and is rounded there.
     fn adds_short(&self, terms: [Option<Extent>; 2], to: &Destination) -> bool {
         let ([Some(x), Some(y)], Some(encoder)) = (terms, NumberEncoder::new(to)) else { return false };
-        let exponents = (x.exponents.0.min(y.exponents.0), x.exponents.1.max(y.exponents.1) + 1);
+        let exponents = x.exponents.0.min(y.exponents.0)..=x.exponents.1.max(y.exponents.1) + 1;
         x.precision.max(y.precision) <= <u32 as SumWord>::PRECISION
             && encoder.rounds_short(<u32 as SumWord>::BITS, exponents)
     }

@@ -1,5 +1,7 @@
 //! Encoding: numbers rounded to codes.
 
+use std::ops::RangeInclusive;
+
 use super::{
     decoder::supported,
     number::{INFINITY, MINUS_INFINITY, NAN, Number, leading_bit},
@@ -164,7 +166,8 @@ impl NumberEncoder {
     }
 
     /// True if it rounds, in 32 bits, sums of `bits` bits whose leading bit has an exponent in this range.
-    pub(super) fn rounds_short(&self, bits: u32, (low, high): (i32, i32)) -> bool {
+    pub(super) fn rounds_short(&self, bits: u32, exponents: RangeInclusive<i32>) -> bool {
+        let (low, high) = exponents.into_inner();
         let smallest = self.emin - self.trailing_bits as i32;
         // The last bit of a sum may be dropped within the reach of a shift; further, half a unit exceeds the sum.
         let cut = bits <= u32::BITS - 2 || smallest - (low - bits as i32) < u32::BITS as i32;

@@ -71,6 +71,15 @@ impl<M: Copy + Default> Default for Number<M> {
     }
 }
 
+/// A term of a sum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct SumTerm {
+    pub(super) magnitude: u64,
+    /// Mask of the sign.
+    pub(super) negative: u32,
+    pub(super) exponent: i32,
+}
+
 /// Word of magnitudes, in which numbers are added.
 pub(super) trait SumWord: Copy {
     /// Most bits of the numbers.
@@ -78,9 +87,9 @@ pub(super) trait SumWord: Copy {
     /// Most bits of their sum.
     const BITS: u32;
 
-    /// Sum of two numbers, each a magnitude, the mask of its sign and its exponent.
+    /// Sum of two numbers, as its magnitude, the mask of its sign and its exponent.
     /// `cancelled` is the sign of zeros whose terms differ in theirs. A last bit of 1 may stand for a fraction.
-    fn sum(x: (u64, u32, i32), y: (u64, u32, i32), cancelled: u32) -> (Self, u32, i32);
+    fn sum(x: SumTerm, y: SumTerm, cancelled: u32) -> (Self, u32, i32);
 }
 
 macro_rules! sum_word {
@@ -90,9 +99,9 @@ macro_rules! sum_word {
             const BITS: u32 = <$word>::BITS - 2;
 
             #[inline(always)]
-            fn sum(x: (u64, u32, i32), y: (u64, u32, i32), cancelled: u32) -> ($word, u32, i32) {
+            fn sum(x: SumTerm, y: SumTerm, cancelled: u32) -> ($word, u32, i32) {
                 // Aligns leading bits; a zero's exponent is `ZERO`.
-                let led = |(magnitude, _, exponent): (u64, u32, i32)| {
+                let led = |SumTerm { magnitude, exponent, .. }: SumTerm| {
                     let magnitude = magnitude as $word;
                     let left = (<Self as SumWord>::BITS as i32 - 2) - $leading(magnitude);
                     (
@@ -103,11 +112,11 @@ macro_rules! sum_word {
                 let ((p, p_exponent), (q, q_exponent)) = (led(x), led(y));
                 let swap = q_exponent > p_exponent;
                 let (large, small) = if swap { (q, p) } else { (p, q) };
-                let large_negative = if swap { y.1 } else { x.1 };
+                let large_negative = if swap { y.negative } else { x.negative };
                 let distance = (p_exponent - q_exponent).abs().min(<$word>::BITS as i32 - 1) as u32;
                 let lost = small & ((1 << distance) - 1) != 0;
                 let small = (small >> distance | <$word>::from(lost)) as $signed;
-                let differ = x.1 ^ y.1;
+                let differ = x.negative ^ y.negative;
                 let flip = differ as i32 as $signed;
                 let units = large as $signed + ((small ^ flip) - flip);
                 let negative = large_negative ^ (units >> (<$word>::BITS - 1)) as u32;
@@ -138,7 +147,11 @@ vectorised! {
     pub(super) fn add<M: SumWord>(x: &Number, y: &Number, negative_zero: bool, sum: &mut Number<M>) {
         let cancelled = if negative_zero { TRUE } else { 0 };
         for l in 0..COUNT {
-            let term = |of: &Number| (of.magnitude[l], of.negative[l], of.exponent[l]);
+            let term = |of: &Number| SumTerm {
+                magnitude: of.magnitude[l],
+                negative: of.negative[l],
+                exponent: of.exponent[l],
+            };
             (sum.magnitude[l], sum.negative[l], sum.exponent[l]) = M::sum(term(x), term(y), cancelled);
             sum.special[l] = x.special[l] | y.special[l];
         }

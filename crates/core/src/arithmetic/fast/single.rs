@@ -388,6 +388,13 @@ fn lanes_mut<T>(values: &mut [T], at: usize) -> &mut SingleLane<T> {
     values[at..].first_chunk_mut().expect("arrays have lanes to spare")
 }
 
+/// First element of a piece.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct PieceStart {
+    row: usize,
+    column: usize,
+}
+
 impl<N: HostNumber> HostTile<N> {
     /// Term in the piece `at`, from a row and a column on: its numbers, and the codes of NaNs.
     #[inline(always)]
@@ -396,7 +403,7 @@ impl<N: HostNumber> HostTile<N> {
         single: &Single,
         term: LinkTerm,
         at: usize,
-        (row, column): (usize, usize),
+        PieceStart { row, column }: PieceStart,
     ) -> (SingleLane<N>, SingleLane<u32>) {
         match term {
             LinkTerm::C => {
@@ -414,11 +421,11 @@ impl<N: HostNumber> HostTile<N> {
         single: &Single,
         link: &Link,
         at: usize,
-        place: (usize, usize),
+        place: PieceStart,
     ) -> (SingleLane<N>, [SingleLane<u32>; 3]) {
         match link.terms {
             Terms::Product(k, addend) => {
-                let (left, below) = (place.0 * single.k + k, k * single.n + place.1);
+                let (left, below) = (place.row * single.k + k, k * single.n + place.column);
                 let (c, nan) = self.term(single, addend, at, place);
                 let nans = if NANS {
                     [[self.nans[0][left]; LANES], *lanes(&self.nans[1], below), nan]
@@ -436,7 +443,7 @@ impl<N: HostNumber> HostTile<N> {
 
     /// Runs the operations on some pieces.
     #[inline(always)]
-    fn run<const NANS: bool>(&mut self, single: &Single, places: &[(usize, usize)]) {
+    fn run<const NANS: bool>(&mut self, single: &Single, places: &[PieceStart]) {
         for link in &single.links {
             for (at, place) in places.iter().enumerate() {
                 let (number, nans) = self.link::<NANS>(single, link, at, *place);
@@ -456,10 +463,10 @@ impl<N: HostNumber> HostTile<N> {
 
     /// Writes the bytes of the D codes of some pieces.
     #[inline(always)]
-    fn write<const NANS: bool>(&self, single: &Single, places: &[(usize, usize)], d: &mut [u8]) {
+    fn write<const NANS: bool>(&self, single: &Single, places: &[PieceStart], d: &mut [u8]) {
         let value = &self.values[single.last];
         let invalid = if single.passes_nan { single.nan | QUIET } else { single.nan };
-        for (at, (row, column)) in places.iter().enumerate() {
+        for (at, PieceStart { row, column }) in places.iter().enumerate() {
             let (number, nan) = (&value.number[at], &value.nan[at]);
             let codes = each(|l| {
                 let nan_code = if NANS && single.passes_nan { nan[l] | QUIET } else { invalid };
@@ -487,11 +494,11 @@ impl<N: HostNumber> HostTile<N> {
         }
         resize(&mut self.values, single.slots);
         let across = n.div_ceil(LANES);
-        let (mut places, pieces) = ([(0, 0); SIDE], m * across);
+        let (mut places, pieces) = ([PieceStart::default(); SIDE], m * across);
         for first in (0..pieces).step_by(SIDE) {
             let count = SIDE.min(pieces - first);
             for (at, place) in places[..count].iter_mut().enumerate() {
-                *place = ((first + at) / across, (first + at) % across * LANES);
+                *place = PieceStart { row: (first + at) / across, column: (first + at) % across * LANES };
             }
             let places = &places[..count];
             if nans {

@@ -56,7 +56,7 @@ impl SumStep {
                 let run = factors.part(first, first + runs.run);
                 // Exact sums of zero are positive.
                 let (values, exponents) = scaled_sum(runs, &run, &scales, first);
-                self.push(stored, (values, exponents), over(&values, |value| (value >> 63) as u32));
+                self.push(stored, values, exponents, over(&values, |value| (value >> 63) as u32));
             }
             // A sum with an infinity may be scaled by zero.
             let special = if pieces.special {
@@ -73,7 +73,7 @@ impl SumStep {
                 if self.dropped > 0 && !self.zeros {
                     exponents = each(|l| if values[l] == 0 { ZERO } else { exponents[l] });
                 }
-                self.push(stored, (values, exponents), factors.negative(term));
+                self.push(stored, values, exponents, factors.negative(term));
             }
             return [0; LANES];
         };
@@ -97,7 +97,7 @@ impl SumStep {
                 let term = AddendValue::new(&rounded, at, stage.extent.fraction_bits);
                 let marks = piece(&rounded.special, at);
                 special = each(|l| special[l] | marks[l]);
-                self.push(stored, (term.units, term.exponent), piece(&rounded.negative, at));
+                self.push(stored, term.units, term.exponent, piece(&rounded.negative, at));
             }
         }
         special
@@ -105,7 +105,7 @@ impl SumStep {
 
     /// Stores a term, normalised if terms are.
     #[inline(always)]
-    fn push(&self, stored: &mut Stored, (mut values, mut exponents): (Lane<i64>, Lane<i32>), negative: Lane<u32>) {
+    fn push(&self, stored: &mut Stored, mut values: Lane<i64>, mut exponents: Lane<i32>, negative: Lane<u32>) {
         if let Some(fraction_bits) = self.normalised {
             let width = self.sum.fraction_bits + 1;
             for l in 0..LANES {

@@ -128,7 +128,7 @@ impl DecodedTile {
         if !self.decode_values(kernel, i) {
             self.decode(kernel, i, tiles, tile);
         }
-        let c = (tiles.c.view(), tile * i.m * i.n);
+        let (c, start) = (tiles.c.view(), tile * i.m * i.n);
         let mut places = [Piece::default(); PIECES];
         let mut count = 0;
         for row in (0..i.m).step_by(i.rows) {
@@ -137,13 +137,13 @@ impl DecodedTile {
                 places[count] = Piece { row, block, rows, columns, element: row * i.n + first };
                 count += 1;
                 if count == PIECES {
-                    self.batch(kernel, i, c, &places, d);
+                    self.batch(kernel, i, c, start, &places, d);
                     count = 0;
                 }
             }
         }
         if count > 0 {
-            self.batch(kernel, i, c, &places[..count], d);
+            self.batch(kernel, i, c, start, &places[..count], d);
         }
     }
 
@@ -270,12 +270,13 @@ impl DecodedTile {
         }
     }
 
-    /// Elements of D in some pieces, with the place of their C in its codes.
+    /// Elements of D in some pieces; their C has the codes from `first` on.
     pub(super) fn batch(
         &mut self,
         kernel: &FastKernel,
         i: &Shape,
-        (all_c, first): (CodesView, usize),
+        all_c: CodesView,
+        first: usize,
         places: &[Piece],
         d: &mut [u8],
     ) {

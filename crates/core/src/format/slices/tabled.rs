@@ -22,6 +22,14 @@ pub(super) struct TableConstants {
     pub(super) lacks_nan: bool,
 }
 
+/// A run of equal codes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Run {
+    /// First key.
+    start: u32,
+    code: u8,
+}
+
 /// Integer in the order of the numbers, -0 below +0, between NaNs.
 #[inline(always)]
 fn key(bits: u32) -> u32 {
@@ -47,18 +55,19 @@ impl TableConstants {
         };
         let infinities = [SIGN | INFINITY, INFINITY].map(key);
         let zeros = [SIGN, 0].map(key);
-        let mut runs = vec![(0, code(0)), (infinities[0], code(infinities[0]))];
+        let run = |start: u32| Run { start, code: code(start) };
+        let mut runs = vec![run(0), run(infinities[0])];
         // From the one finite end to -0, and from +0 to the other, each code has one run.
         for (first, last) in [(infinities[0] + 1, zeros[0]), (zeros[1], infinities[1] - 1)] {
-            runs.push((first, code(first)));
-            split((first, code(first)), (last, code(last)), &code, &mut runs);
+            runs.push(run(first));
+            split(run(first), run(last), &run, &mut runs);
         }
-        runs.extend([infinities[1], infinities[1] + 1].map(|key| (key, code(key))));
-        runs.dedup_by_key(|(_, code)| *code);
+        runs.extend([infinities[1], infinities[1] + 1].map(run));
+        runs.dedup_by_key(|run| run.code);
         let padding = runs[runs.len() - 1];
         runs.resize(runs.len().next_power_of_two(), padding);
         let lacks_nan = table.nan().is_none();
-        let (starts, codes): (Vec<u32>, Vec<u8>) = runs.into_iter().unzip();
+        let (starts, codes): (Vec<u32>, Vec<u8>) = runs.into_iter().map(|run| (run.start, run.code)).unzip();
         TableConstants { table, overflow, starts: starts.into(), codes: codes.into(), substitute, lacks_nan }
     }
 
@@ -83,17 +92,16 @@ impl TableConstants {
     }
 }
 
-/// Appends the first key of each further run from `low`, with its code, to `high`.
-fn split(low: (u32, u8), high: (u32, u8), code: &impl Fn(u32) -> u8, runs: &mut Vec<(u32, u8)>) {
-    if low.1 == high.1 {
+/// Appends each further run from `low` to `high`; `run` gives the run that begins at a key.
+fn split(low: Run, high: Run, run: &impl Fn(u32) -> Run, runs: &mut Vec<Run>) {
+    if low.code == high.code {
         return;
     }
-    if high.0 - low.0 == 1 {
+    if high.start - low.start == 1 {
         runs.push(high);
         return;
     }
-    let middle = low.0 + (high.0 - low.0) / 2;
-    let middle = (middle, code(middle));
-    split(low, middle, code, runs);
-    split(middle, high, code, runs);
+    let middle = run(low.start + (high.start - low.start) / 2);
+    split(low, middle, run, runs);
+    split(middle, high, run, runs);
 }

@@ -1,6 +1,6 @@
 //! Corners of the alignment: its width, its treatment of dropped bits, and the rounding of the sum.
 
-use super::sketch::{FactorCodes, SWEEP, Sketch, code};
+use super::sketch::{FactorCodes, SWEEP, Significands, Sketch, code};
 use crate::format::Format;
 
 pub(super) fn add(s: &mut Sketch<'_>) {
@@ -34,7 +34,8 @@ fn width(s: &mut Sketch<'_>, q: i32, from: i32) {
     let halves = s.swept_scaled(z, false, e - q, from, 3);
     s.add(format!("width/pair-three-halves-{q}"), &[pair[0], pair[1], halves], zero);
     // 9/4 * 2^e: its exponent counts as e although it has a bit above.
-    let pair = [s.scaled(x, false, e, (3, 3)), s.scaled(y, true, e, (3, 3))];
+    let threes = Significands { a: 3, b: 3 };
+    let pair = [s.scaled(x, false, e, threes), s.scaled(y, true, e, threes)];
     let small = s.swept(z, false, e - q, from);
     s.add(format!("width/nine-quarters-{q}"), &[pair[0], pair[1], small], zero);
 }
@@ -80,9 +81,9 @@ fn carry(s: &mut Sketch<'_>, q: i32, from: i32) {
 fn ties_after_carry(s: &mut Sketch<'_>, precision: i32) {
     let (e, [x, y, z, w], zero) = (s.top() - 2, s.slots(), s.c_zero(false));
     for (sign, negative) in [("", false), ("minus-", true)] {
-        for (above, factors) in [(1, (1, 1)), (2, (3, 3))] {
+        for (above, significands) in [(1, Significands::ONE), (2, Significands { a: 3, b: 3 })] {
             // 2^e + 2^e, or 9/4 * 2^e twice.
-            let [first, second] = [x, y].map(|k| s.scaled(k, negative, e, factors));
+            let [first, second] = [x, y].map(|k| s.scaled(k, negative, e, significands));
             let half = s.power(z, negative, e + above - precision);
             let odd = s.power(w, negative, e + above - precision + 1);
             let beyond = s.power(w, negative, e + above - precision - 1);

@@ -1,6 +1,6 @@
 //! Corners of grouping: positions of k that are summed together, and the order of groups.
 
-use super::sketch::Sketch;
+use super::sketch::{Significands, Sketch};
 
 /// Distance below the leading term at which no known alignment keeps a bit.
 const LOST: i32 = 30;
@@ -37,7 +37,7 @@ fn split_pair(s: &mut Sketch<'_>, at: usize) {
     for q in [precision - 1, precision, precision + 1, 13, 14] {
         let name = format!("group/split-at-{at}-{q}");
         // The distance is in B where that has room: then `at` shares its row of A.
-        let small = s.factors(1, false, (e, -q), (1, 1)).or_else(|| s.power(1, false, e - q));
+        let small = s.factors(1, false, e, -q, Significands::ONE).or_else(|| s.power(1, false, e - q));
         if at > 1 {
             s.add(name, &[s.power(0, false, e), small, s.power(at, true, e)], zero);
         } else if at == 1 {

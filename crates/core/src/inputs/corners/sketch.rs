@@ -22,6 +22,18 @@ pub(super) struct FactorCodes {
     pub(super) b: u64,
 }
 
+/// Odd significands of the two factors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Significands {
+    pub(super) a: u128,
+    pub(super) b: u128,
+}
+
+impl Significands {
+    /// Both 1.
+    pub(super) const ONE: Significands = Significands { a: 1, b: 1 };
+}
+
 /// Exponents that one sweep of a product covers: four blocks of eight in A, eight steps in B.
 pub(super) const SWEEP: i32 = 32;
 
@@ -89,16 +101,16 @@ impl<'a> Sketch<'a> {
 
     /// Product (-1)^negative * 2^e at position k, of normal operands if possible.
     pub(super) fn power(&self, k: usize, negative: bool, e: i32) -> Option<FactorCodes> {
-        self.scaled(k, negative, e, (1, 1))
+        self.scaled(k, negative, e, Significands::ONE)
     }
 
-    /// Product (-1)^negative * (x/2)*(y/2) * 2^e for odd factors (3, 3) or (3, 1), or 2^e for (1, 1).
-    pub(super) fn scaled(&self, k: usize, negative: bool, e: i32, factors: (u128, u128)) -> Option<FactorCodes> {
+    /// Product (-1)^negative * (x/2)*(y/2) * 2^e for significands (3, 3) or (3, 1), or 2^e for (1, 1).
+    pub(super) fn scaled(&self, k: usize, negative: bool, e: i32, significands: Significands) -> Option<FactorCodes> {
         let (a, b) = (self.i.a.float()?, self.i.b.float()?);
         let b_low = exponents(self.i.b).0;
         let normal = [0, b.emin(), b.emax(), b_low].into_iter().find(|eb| (a.emin()..=a.emax()).contains(&(e - eb)));
         let eb = normal.unwrap_or(b_low);
-        self.factors(k, negative, (e - eb, eb), factors)
+        self.factors(k, negative, e - eb, eb, significands)
     }
 
     /// Product (-1)^negative * 2^e at position k, where e sweeps the 32 exponents from `from`.
@@ -119,23 +131,25 @@ impl<'a> Sketch<'a> {
         let (b_low, b_high) = exponents(self.i.b);
         let base = (from / 2).min(from - exponents(self.i.a).0).clamp(b_low, b_low.max(b_high - 7));
         let eb = base + (e - from).rem_euclid(8);
-        let swept = self.factors(k, negative, (e - eb, eb), (factor, 1));
-        swept.or_else(|| self.scaled(k, negative, e, (factor, 1)))
+        let significands = Significands { a: factor, b: 1 };
+        let swept = self.factors(k, negative, e - eb, eb, significands);
+        swept.or_else(|| self.scaled(k, negative, e, significands))
     }
 
-    /// Product of factors with given exponents.
+    /// Product of factors with the exponents `ea` and `eb`.
     pub(super) fn factors(
         &self,
         k: usize,
         negative: bool,
-        exponents: (i32, i32),
-        (x, y): (u128, u128),
+        ea: i32,
+        eb: i32,
+        Significands { a: x, b: y }: Significands,
     ) -> Option<FactorCodes> {
         if k >= self.i.k {
             return None;
         }
-        let a = code(self.i.a, negative, x, exponents.0 - i32::from(x > 1))?;
-        let b = code(self.i.b, false, y, exponents.1 - i32::from(y > 1))?;
+        let a = code(self.i.a, negative, x, ea - i32::from(x > 1))?;
+        let b = code(self.i.b, false, y, eb - i32::from(y > 1))?;
         Some(FactorCodes { k, a, b })
     }
 

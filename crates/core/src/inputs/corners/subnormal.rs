@@ -1,6 +1,6 @@
 //! Corners of subnormal operands: the exponent with which their products are aligned.
 
-use super::sketch::{FactorCodes, SWEEP, Sketch};
+use super::sketch::{FactorCodes, SWEEP, Significands, Sketch};
 use crate::inputs::values::exponents;
 
 /// Operand that is subnormal.
@@ -18,7 +18,8 @@ pub(super) fn add(s: &mut Sketch<'_>) {
             "b" => (a_high, b_low),
             _ => (a_low, b_low),
         };
-        let large = |s: &Sketch<'_>, k, negative| -> Option<FactorCodes> { s.factors(k, negative, (ea, eb), (1, 1)) };
+        let large =
+            |s: &Sketch<'_>, k, negative| -> Option<FactorCodes> { s.factors(k, negative, ea, eb, Significands::ONE) };
         let from = ea + eb - SWEEP;
         for q in 1..=SWEEP {
             let small = s.swept(z, false, ea + eb - q, from);

@@ -20,15 +20,15 @@ impl Reference {
         }
         let sign = fields::sign(record, negative);
         if value.is_infinite() {
-            let code = mpfr::overflowed(record, sign, None, environment.overflow);
+            let code = mpfr::overflowed(record, sign, negative, None, environment.overflow);
             // An infinity that the format or the environment replaces overflows, as a number beyond the largest does.
             let kept = record.specials.has_infinity() && code == sign | (mpfr::largest(record) + 1);
             return Outcome { code: Some(code), flags: (Flags::OVERFLOW | Flags::INEXACT).when(!kept) };
         }
         let (magnitude, inexact) = self.rounder.magnitude(value, record, environment.rounding);
         if magnitude > u128::from(mpfr::largest(record)) {
-            let rounded = Some((environment.rounding, negative));
-            let code = mpfr::overflowed(record, sign, rounded, environment.overflow);
+            let rounded = Some(environment.rounding);
+            let code = mpfr::overflowed(record, sign, negative, rounded, environment.overflow);
             return Outcome { code: Some(code), flags: Flags::OVERFLOW | Flags::INEXACT };
         }
         let tiny = is_tiny(&mut self.rounder, value, record, environment);

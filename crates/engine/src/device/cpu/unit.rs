@@ -26,22 +26,23 @@ pub enum Absence {
 
 const fn feature(
     name: &'static str,
-    leaf: (u32, u32),
+    leaf: u32,
+    subleaf: u32,
     register: usize,
     bit: u32,
     state: StateComponents,
 ) -> CpuFeature {
-    CpuFeature { name, leaf, register, bit, state }
+    CpuFeature { name, leaf: (leaf, subleaf), register, bit, state }
 }
 
 const AVX: StateComponents = StateComponents::AVX;
 const AVX512: StateComponents = StateComponents::AVX512;
 const TILES: StateComponents = StateComponents::TILES;
 
-const FMA_BIT: CpuFeature = feature("FMA", (1, 0), 2, 12, AVX);
-const F16C_BIT: CpuFeature = feature("F16C", (1, 0), 2, 29, AVX);
-const AVX512F_BIT: CpuFeature = feature("AVX512F", (7, 0), 1, 16, AVX512);
-const TILE_BIT: CpuFeature = feature("AMX-TILE", (7, 0), 3, 24, TILES);
+const FMA_BIT: CpuFeature = feature("FMA", 1, 0, 2, 12, AVX);
+const F16C_BIT: CpuFeature = feature("F16C", 1, 0, 2, 29, AVX);
+const AVX512F_BIT: CpuFeature = feature("AVX512F", 7, 0, 1, 16, AVX512);
+const TILE_BIT: CpuFeature = feature("AMX-TILE", 7, 0, 3, 24, TILES);
 
 /// 256-bit fused multiply-adds.
 pub static FMA: CpuUnit =
@@ -58,43 +59,43 @@ pub static AVX512F: CpuUnit = CpuUnit {
 /// 512-bit dot products of integers.
 pub static AVX512_VNNI: CpuUnit = CpuUnit {
     name: "AVX512-VNNI",
-    features: &[AVX512F_BIT, feature("AVX512_VNNI", (7, 0), 2, 11, AVX512)],
+    features: &[AVX512F_BIT, feature("AVX512_VNNI", 7, 0, 2, 11, AVX512)],
     where_found: "Intel's server processors since Cascade Lake, AMD Zen 4 and later",
 };
 /// 256-bit dot products of integers.
 pub static AVX_VNNI: CpuUnit = CpuUnit {
     name: "AVX-VNNI",
-    features: &[feature("AVX_VNNI", (7, 1), 0, 4, AVX)],
+    features: &[feature("AVX_VNNI", 7, 1, 0, 4, AVX)],
     where_found: "Intel Alder Lake and Sapphire Rapids, AMD Zen 5 and later",
 };
 /// 512-bit dot products of bf16.
 pub static AVX512_BF16: CpuUnit = CpuUnit {
     name: "AVX512-BF16",
-    features: &[AVX512F_BIT, feature("AVX512_BF16", (7, 1), 0, 5, AVX512)],
+    features: &[AVX512F_BIT, feature("AVX512_BF16", 7, 1, 0, 5, AVX512)],
     where_found: "Intel Cooper Lake and Sapphire Rapids, AMD Zen 4 and later",
 };
 /// 512-bit arithmetic on f16.
 pub static AVX512_FP16: CpuUnit = CpuUnit {
     name: "AVX512-FP16",
-    features: &[AVX512F_BIT, feature("AVX512_FP16", (7, 0), 3, 23, AVX512)],
+    features: &[AVX512F_BIT, feature("AVX512_FP16", 7, 0, 3, 23, AVX512)],
     where_found: "Intel Sapphire Rapids and later",
 };
 /// Tile products of bf16.
 pub static AMX_BF16: CpuUnit = CpuUnit {
     name: "AMX-BF16",
-    features: &[TILE_BIT, feature("AMX-BF16", (7, 0), 3, 22, TILES)],
+    features: &[TILE_BIT, feature("AMX-BF16", 7, 0, 3, 22, TILES)],
     where_found: "Intel Sapphire Rapids and later",
 };
 /// Tile products of 8-bit integers.
 pub static AMX_INT8: CpuUnit = CpuUnit {
     name: "AMX-INT8",
-    features: &[TILE_BIT, feature("AMX-INT8", (7, 0), 3, 25, TILES)],
+    features: &[TILE_BIT, feature("AMX-INT8", 7, 0, 3, 25, TILES)],
     where_found: "Intel Sapphire Rapids and later",
 };
 /// Tile products of f16.
 pub static AMX_FP16: CpuUnit = CpuUnit {
     name: "AMX-FP16",
-    features: &[TILE_BIT, feature("AMX-FP16", (7, 1), 0, 21, TILES)],
+    features: &[TILE_BIT, feature("AMX-FP16", 7, 1, 0, 21, TILES)],
     where_found: "Intel Granite Rapids and later",
 };
 

@@ -25,8 +25,8 @@ pub static ARCHITECTURES: LazyLock<Vec<Architecture>> = LazyLock::new(|| {
 });
 
 /// Finds the architecture of a compute capability; `None` if unknown or without matrix instructions.
-pub fn of_capability(capability: (i32, i32)) -> Option<&'static Architecture> {
-    ARCHITECTURES.iter().find(|a| a.capability == capability)
+pub fn of_capability(major: i32, minor: i32) -> Option<&'static Architecture> {
+    ARCHITECTURES.iter().find(|a| a.capability == (major, minor))
 }
 
 #[cfg(test)]

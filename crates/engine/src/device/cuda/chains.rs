@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Program,
-    device::Chains,
+    device::{Chains, ProductShape},
     format::{self, Format},
     isa::Codes,
     kernels::source,
@@ -60,8 +60,8 @@ pub(super) struct ProductOperands {
     pub stream: Arc<CudaStream>,
     /// Entries of the kernel: two that lay out A and B, one that sums.
     pub functions: [CudaFunction; 3],
-    /// m, n and k.
-    pub shape: (usize, usize, usize),
+    /// Shape of the product.
+    pub shape: ProductShape,
     /// A, row by row.
     pub a: CudaSlice<u8>,
     /// B, row by row.
@@ -111,7 +111,7 @@ pub(super) fn packing(elements: usize) -> LaunchConfig {
 impl ProductOperands {
     /// The error of a product that `what` failed to compute.
     pub(super) fn failure(&self, what: &dyn Display, error: &DriverError) -> Error {
-        let (m, n, k) = self.shape;
+        let ProductShape { m, n, k } = self.shape;
         Error::device(format!("a product of {m} x {n} x {k} by {what} failed on the GPU: {error}"))
     }
 }
@@ -131,8 +131,8 @@ impl CudaChains {
     /// Launches the kernels and returns the bytes of the sums.
     #[allow(unsafe_code)]
     fn launch(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> std::result::Result<Vec<u8>, DriverError> {
-        let ProductOperands { stream, functions: [pack_a, pack_b, chains], shape: (m, n, k), a, b } = &self.operands;
-        let (m, n, k) = (*m, *n, *k);
+        let ProductOperands { stream, functions: [pack_a, pack_b, chains], shape, a, b } = &self.operands;
+        let ProductShape { m, n, k } = *shape;
         let StepList { spans, ends } = StepList::of(runs);
         let count = spans.len() as u64 / 2;
         let (tiles_down, tiles_across) = (m.div_ceil(TILE.0), n.div_ceil(TILE.1));

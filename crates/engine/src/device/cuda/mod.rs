@@ -34,7 +34,7 @@ use cudarc::{
 
 use super::{
     CampaignWork, Campaigns, Chains, Device, DeviceName, Engine, Execution, ExecutionKind, Generation, Gpu, Identity,
-    Meter, Metered, Meters, Preparation, Sweeper, Sweeps, WholeProducts,
+    Meter, Metered, Meters, Preparation, ProductShape, Sweeper, Sweeps, WholeProducts,
 };
 use crate::{
     Error, Result,
@@ -124,7 +124,7 @@ impl CudaDevice {
     pub fn chains(
         &mut self,
         program: &Program,
-        shape: (usize, usize, usize),
+        shape: ProductShape,
         a: &Codes,
         b: &Codes,
     ) -> Result<Option<Box<dyn Chains>>> {
@@ -145,15 +145,16 @@ impl CudaDevice {
         instruction: &Instruction,
         source: String,
         entries: [&str; 3],
-        (m, n, k): (usize, usize, usize),
+        shape: ProductShape,
         [a, b]: [&Codes; 2],
     ) -> Result<ProductOperands> {
+        let ProductShape { m, n, k } = shape;
         assert!(a.len() == m * k && b.len() == k * n, "codes of the operands");
         let functions = self.summing(instruction, source, entries)?;
         let stream = self.context.default_stream();
         let failed = |error| Error::device(format!("copying operands to the GPU failed: {error}"));
         let [a, b] = [a, b].map(|codes| stream.clone_htod(codes.as_bytes()).map_err(failed));
-        Ok(ProductOperands { functions, shape: (m, n, k), a: a?, b: b?, stream })
+        Ok(ProductOperands { functions, shape, a: a?, b: b?, stream })
     }
 
     /// Loads the entries of a kernel that sums the steps of `instruction`.
@@ -354,7 +355,7 @@ impl WholeProducts for CudaDevice {
         &mut self,
         instruction: &Instruction,
         promoted: bool,
-        shape: (usize, usize, usize),
+        shape: ProductShape,
         a: &Codes,
         b: &Codes,
     ) -> Result<Option<Box<dyn Chains>>> {
@@ -443,7 +444,7 @@ fn sweep(form: &'static Form, architecture: &Architecture) -> Result<(Job, &'sta
 pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
     let name = DeviceName::Cuda(gpu.ordinal);
     let (major, minor) = gpu.capability;
-    let architecture = architecture::of_capability(gpu.capability).ok_or_else(|| {
+    let architecture = architecture::of_capability(major, minor).ok_or_else(|| {
         Error::device(format!(
             "{name} ({}) has compute capability {major}.{minor}, whose matrix instructions, if any, this version does not \
              know",

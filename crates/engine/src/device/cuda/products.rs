@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Result,
-    device::Chains,
+    device::{Chains, ProductShape},
     format,
     isa::{Codes, Instruction, Kernel},
     kernels::source,
@@ -74,8 +74,8 @@ impl CudaProducts {
     /// Launches the kernels and returns the bytes of the sums.
     #[allow(unsafe_code)]
     fn launch(&mut self, runs: &[Vec<Range<usize>>]) -> std::result::Result<Vec<u8>, DriverError> {
-        let ProductOperands { stream, functions: [pack_a, pack_b, products], shape: (m, n, k), a, b } = &self.operands;
-        let (m, n, k, i) = (*m, *n, *k, &self.instruction);
+        let ProductOperands { stream, functions: [pack_a, pack_b, products], shape, a, b } = &self.operands;
+        let (ProductShape { m, n, k }, i) = (*shape, &self.instruction);
         let StepList { spans, ends } = StepList::of(runs);
         let count = spans.len() as u64 / 2;
         // Tiles are padded to whole blocks.

@@ -5,8 +5,8 @@ use crate::{
     arithmetic::Model,
     device::{OperandLayout, Problem},
     format::Format,
-    isa::{self, Instruction},
-    product::{Factors, LibrarySchedules, Matrix, PartJoin, Schedule},
+    isa::{self, Instruction, Scale},
+    product::{Factors, LibrarySchedules, Matrix, PartJoin, ProductShape, Schedule},
 };
 
 /// Parts of k in the schedules of a family: libraries split k into no more.
@@ -50,7 +50,8 @@ impl LibraryFamily {
     /// A request error: an unknown library, or what is wrong with the kind of product.
     pub fn of(library: &str, product: Option<&str>) -> Result<LibraryFamily> {
         let schedules = LibrarySchedules::shipped(library).map_err(|error| error.within("‹library›"))?;
-        let product = product.map(|kind| Problem::of_kind(kind, (1, 1, 1), OperandLayout::Plain)).transpose();
+        let shape = ProductShape { m: 1, n: 1, k: 1 };
+        let product = product.map(|kind| Problem::of_kind(kind, shape, OperandLayout::Plain)).transpose();
         Ok(LibraryFamily { schedules, product: product.map_err(|error| error.within("‹product›"))? })
     }
 
@@ -86,8 +87,9 @@ impl Claim {
                 Claim::of_schedule(model, *schedule)
             }
             Origin::Generation => {
-                let block = |scales: &Matrix| (scales.format, factors.k().div_ceil(scales.columns));
-                Claim::of_generation(model, formats, factors.scale_a.as_ref().map(block))?
+                let scale =
+                    |scales: &Matrix| Scale { format: scales.format, block: factors.k().div_ceil(scales.columns) };
+                Claim::of_generation(model, formats, factors.scale_a.as_ref().map(scale))?
             }
             Origin::Library(family) => Claim::of_library(model, &family, formats)?,
         };
@@ -166,25 +168,21 @@ impl Claim {
 
     /// The claim of a generation: any instruction for these formats, in any order of k.
     ///
-    /// `scale` is the format of the scales of blocks and the k of a block, if the operands have any.
+    /// `scale` tells the scales of blocks, if the operands have any.
     ///
     /// Instructions that sum in f32, f64 or s32 take part. Parts are joined in the register or, for a floating-point D of at least 16 bits,
     /// after rounding to D's format, whichever has the larger bound.
     ///
     /// # Errors
     /// A request error: the model has no such instruction.
-    pub fn of_generation(
-        model: Model,
-        [a, b, d]: [&'static Format; 3],
-        scale: Option<(&'static Format, usize)>,
-    ) -> Result<Claim> {
+    pub fn of_generation(model: Model, [a, b, d]: [&'static Format; 3], scale: Option<Scale>) -> Result<Claim> {
         let mut schedules: Vec<Schedule> = Vec::new();
         for i in isa::all() {
             if !is_wide(i)
                 || i.a != a
                 || i.b != b
                 || i.xor
-                || i.scale.map(|blocks| (blocks.format, blocks.block)) != scale
+                || i.scale != scale
                 || model.rule(i).is_none()
                 || schedules.iter().any(|known| known.instruction == *i)
             {
@@ -208,7 +206,7 @@ impl Claim {
             let product = format!("multiplies {a} by {b} and sums in f32, f64 or s32 for a D in {d}");
             return Err(Error::request(match scale {
                 None => format!("{} has no instruction that {product}; give ‹instr› or ‹schedule›", model.name),
-                Some((format, block)) => format!(
+                Some(Scale { format, block }) => format!(
                     "{} has no instruction that takes scales in {format} of blocks of {block}, {product}; a schedule multiplies sums by such \
                      scales: give ‹schedule=FILE› with [scales] (docs/schedules.md)",
                     model.name

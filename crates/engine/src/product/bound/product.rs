@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ops::Range,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -21,7 +22,7 @@ use crate::{
     base::{interrupt, parallel},
     format::{Class, Format},
     isa::Instruction,
-    product::{Factors, Matrix, Schedule},
+    product::{Factors, Matrix, ProductShape, Schedule},
 };
 
 /// Rows and columns that are computed together, and terms that are summed in one piece.
@@ -164,11 +165,11 @@ impl ProductBounds {
 
     /// The reference of one element.
     pub fn of(&self, row: usize, column: usize) -> ElementReference {
-        let sums = match &self.values {
+        let (value, magnitudes) = match &self.values {
             Values::Single(a, b) => self.sums_of(a, b, row, column),
             Values::Double(a, b) => self.sums_of(a, b, row, column),
         };
-        self.element(&mut HashMap::new(), (row, column), sums)
+        self.element(&mut HashMap::new(), row, column, value, magnitudes)
     }
 
     /// The sum of the terms of an element, and of their magnitudes.
@@ -196,9 +197,10 @@ impl ProductBounds {
             }
             let height = ROWS.min(self.rows.len() - row);
             let width = COLUMNS.min(self.columns.len() - column);
+            let (rows, columns) = (*row..row + height, *column..column + width);
             let (sums, magnitudes) = match &self.values {
-                Values::Single(a, b) => self.block(a, b, (*row, height), (*column, width), f32::abs),
-                Values::Double(a, b) => self.block(a, b, (*row, height), (*column, width), f64::abs),
+                Values::Single(a, b) => self.block(a, b, rows, columns, f32::abs),
+                Values::Double(a, b) => self.block(a, b, rows, columns, f64::abs),
             };
             let mut state = start();
             let mut known = HashMap::new();
@@ -208,7 +210,7 @@ impl ProductBounds {
                 judged += width as u64;
                 for x in 0..width {
                     let at = y * width + x;
-                    let element = self.element(&mut known, (row + y, column + x), (sums[at], magnitudes[at]));
+                    let element = self.element(&mut known, row + y, column + x, sums[at], magnitudes[at]);
                     visit(&mut state, row + y, column + x, &element);
                 }
             }
@@ -230,23 +232,24 @@ impl ProductBounds {
         &self,
         a: &[T],
         b: &[T],
-        (row, height): (usize, usize),
-        (column, width): (usize, usize),
+        rows: Range<usize>,
+        columns: Range<usize>,
         magnitude: fn(T) -> T,
     ) -> (Vec<f64>, Vec<f64>) {
-        let k = self.k;
-        let a: &[T] = &a[row * k..(row + height) * k];
-        let b: &[T] = &b[column * k..(column + width) * k];
+        let shape = ProductShape { m: rows.len(), n: columns.len(), k: self.k };
+        let a: &[T] = &a[rows.start * self.k..rows.end * self.k];
+        let b: &[T] = &b[columns.start * self.k..columns.end * self.k];
         let [x, y] = [a, b].map(|values| values.iter().map(|x| magnitude(*x)).collect::<Vec<T>>());
-        let sums = pieces(a, b, (height, width, k));
-        (sums, pieces(&x, &y, (height, width, k)))
+        (pieces(a, b, shape), pieces(&x, &y, shape))
     }
 
     fn element(
         &self,
         known: &mut HashMap<BoundKey, SumBound>,
-        (row, column): (usize, usize),
-        (value, magnitudes): (f64, f64),
+        row: usize,
+        column: usize,
+        value: f64,
+        magnitudes: f64,
     ) -> ElementReference {
         let (x, y) = (&self.rows[row], &self.columns[column]);
         let k = self.k as f64;
@@ -335,7 +338,10 @@ impl ProductBounds {
 }
 
 /// Sums of products of rows of `a` and rows of `b`: pieces of k by a library, and their sum in f64.
-fn pieces<T: LinalgScalar + Into<f64>>(a: &[T], b: &[T], (height, width, k): (usize, usize, usize)) -> Vec<f64> {
+///
+/// `a` has m rows, and `b` has n.
+fn pieces<T: LinalgScalar + Into<f64>>(a: &[T], b: &[T], shape: ProductShape) -> Vec<f64> {
+    let ProductShape { m: height, n: width, k } = shape;
     let a = ArrayView2::from_shape((height, k), a).expect("rows of A");
     let b = ArrayView2::from_shape((width, k), b).expect("columns of B");
     let mut sums = vec![0.0f64; height * width];

@@ -10,11 +10,11 @@ use crate::{
     device::ModelDevice,
     format::{Format, Overflow, Rounding},
     inputs::random,
-    isa::Codes,
+    isa::{Codes, MatrixShape},
 };
 
 /// Rows and columns on which products are judged.
-const JUDGED: (usize, usize) = (8, 16);
+const JUDGED: MatrixShape = MatrixShape { rows: 8, columns: 16 };
 /// Products that are tried of each kind.
 const SEEDS: u64 = 4;
 

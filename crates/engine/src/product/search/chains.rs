@@ -1,6 +1,6 @@
 //! Sums of the steps of many schedules: a beginning that several runs share is summed once.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use super::elements::Elements;
 use crate::{
@@ -172,14 +172,14 @@ impl<'a> Gathered<'a> {
     fn add(&mut self, elements: &Elements, from: usize, length: usize) {
         let k = self.one.k;
         for element in 0..elements.count() {
-            line(&mut self.a, &elements.factors.a, element, (from, length), k);
-            line(&mut self.b, &elements.columns, element, (from, length), k);
+            line(&mut self.a, &elements.factors.a, element, from..from + length, k);
+            line(&mut self.b, &elements.columns, element, from..from + length, k);
             let Some(scale) = self.one.scale else { continue };
             let (first, end) = (from / scale.block, (from + length).div_ceil(scale.block));
             let given = [&elements.factors.scale_a, &elements.scale_columns];
             for (room, scales) in self.scales.iter_mut().zip(given) {
                 if let Some(scales) = scales {
-                    line(room, scales, element, (first, end - first), k / scale.block);
+                    line(room, scales, element, first..end, k / scale.block);
                 }
             }
         }
@@ -195,8 +195,8 @@ impl<'a> Gathered<'a> {
 }
 
 /// Adds some codes of a row, and zeros up to `width` codes.
-fn line(room: &mut Vec<u8>, matrix: &Matrix, row: usize, (from, length): (usize, usize), width: usize) {
-    room.extend_from_slice(matrix.bytes(row, from, length.min(matrix.columns - from)));
-    let missing = (width - length) * matrix.format.bytes();
+fn line(room: &mut Vec<u8>, matrix: &Matrix, row: usize, columns: Range<usize>, width: usize) {
+    room.extend_from_slice(matrix.bytes(row, columns.start, columns.len().min(matrix.columns - columns.start)));
+    let missing = (width - columns.len()) * matrix.format.bytes();
     room.resize(room.len() + missing, 0);
 }

@@ -6,7 +6,7 @@ use crate::{
     base::work,
     format::{Format, Overflow, Rounding},
     inputs::random,
-    isa::Codes,
+    isa::{Codes, MatrixShape},
     product::{
         Factors, Matrix,
         compute::InitialSum,
@@ -20,7 +20,7 @@ const RANKED: usize = 64;
 /// Bits of an f32 significand: sums of a unit are rounded to about as many.
 const PRECISION: u32 = 24;
 /// Rows and columns of the elements that stand for all.
-const FEW: (usize, usize) = (8, 8);
+const FEW: MatrixShape = MatrixShape { rows: 8, columns: 8 };
 /// Terms that a step sums, about.
 const STEP: f64 = 16.0;
 

@@ -247,8 +247,7 @@ fn check_library(seed: u64, draws: &mut Draws, met: &mut Met) {
 /// Claims any instruction of the model for a product of one of them.
 fn check_family(seed: u64, schedule: &Schedule, model: &Model, factors: &Factors, met: &mut Met) {
     let i = &schedule.instruction;
-    let scale = i.scale.map(|scale| (scale.format, scale.block));
-    let Ok(family) = Claim::of_generation(model.clone(), [i.a, i.b, schedule.output.format], scale) else { return };
+    let Ok(family) = Claim::of_generation(model.clone(), [i.a, i.b, schedule.output.format], i.scale) else { return };
     let Some(member) = family.schedules.iter().find(|member| member.instruction == *i) else { return };
     let factors = Factors { c: None, bias: None, ..factors.clone() };
     if schedule.scales.is_some() || factors.check(member).is_err() {

@@ -14,7 +14,7 @@ use crate::{
     device::{Attributes, ChosenAlgorithm, Device, ExecutionKind, Library, ModelDevice, Problem},
     distinction::{self, Distinction, DistinctionVerdict, SearchLimits},
     format::Format,
-    isa,
+    isa::{self, MatrixShape},
     product::{
         Differences, ElementPlace, Executor, Factors, LibrarySchedules, Matrix, ModelReplay, Replay, Sample, Schedule,
         Smallest, StepSum, compute,
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Rows and columns on which the schedule of a library is judged.
-const JUDGED: (usize, usize) = (16, 16);
+const JUDGED: MatrixShape = MatrixShape { rows: 16, columns: 16 };
 /// Fewest and most products that are computed to find the smallest one.
 const TRIES: [usize; 2] = [300, 20_000];
 /// Terms of these products together, where a device computes whole products only.
@@ -342,9 +342,10 @@ pub fn between(
         ProductMaker::Scheduled { schedule, .. } => schedule.scales,
         ProductMaker::Library { .. } => None,
     });
-    let (d, budget) = (made[0].format, (tries(sides, factors), until(sides)?));
+    let (d, tries, until) = (made[0].format, tries(sides, factors), until(sides)?);
+    let (blocks, place) = (blocks.as_ref(), ElementPlace { row, column });
     between.smallest =
-        smallest(factors, blocks.as_ref(), (row, column), d, budget, &mut |factors, (row, column), narrowed| {
+        smallest(factors, blocks, place, d, tries, until, &mut |factors, ElementPlace { row, column }, narrowed| {
             let [x, y] = &mut *sides;
             let codes =
                 [x.product(factors, narrowed)?.get(row, column), y.product(factors, narrowed)?.get(row, column)];

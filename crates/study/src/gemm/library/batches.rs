@@ -14,13 +14,14 @@ use crate::{
     base::{digest::fnv1a, interrupt, text},
     device::{Attributes, OperandLayout, Problem},
     inputs::random,
+    isa::MatrixShape,
     product::{
         Differences, Factors, LibrarySchedules, Matrix, ModelReplay, ProductShape, Replay, Sample, Values, draw,
     },
 };
 
-/// Columns of the row that the model replays.
-const REPLAYED: usize = 64;
+/// Elements of the row that the model replays.
+const REPLAYED: MatrixShape = MatrixShape { rows: 1, columns: 64 };
 /// Most batch sizes of a layer.
 const MOST_BATCHES: usize = 64;
 
@@ -70,7 +71,8 @@ fn layer(line: LayerLine) -> Result<Layer> {
     for m in &sizes {
         checked_shape(ProductShape { m: *m, n, k }).map_err(Error::request)?;
     }
-    let problem = Problem::of_kind(&product, (sizes[0], n, k), named::<OperandLayout>("layout", &layout)?)?;
+    let shape = ProductShape { m: sizes[0], n, k };
+    let problem = Problem::of_kind(&product, shape, named::<OperandLayout>("layout", &layout)?)?;
     Ok(Layer { name: layer, problem, values: named::<Values>("values", &values)?, batches: sizes })
 }
 
@@ -169,7 +171,7 @@ fn batches(campaign: &mut Campaign<'_>, layer: &Layer, rows: &mut Vec<BatchRow>)
                 let first = Factors::new(inputs.chosen(&[0], &(0..k).collect::<Vec<_>>()), weights.clone());
                 match schedules.predict(&problem, &product.attributes) {
                     Ok(predicted) => {
-                        let sample = Sample::new(&first, &first_row, (1, REPLAYED), 0, None);
+                        let sample = Sample::new(&first, &first_row, REPLAYED, 0, None);
                         let again = ModelReplay.product(model, &predicted.schedule, &sample.factors)?;
                         let differences = Differences::between(&again, &sample.d)?;
                         (row.replayed, row.replayed_equal) =

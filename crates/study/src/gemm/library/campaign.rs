@@ -9,6 +9,7 @@ use crate::{
     base::{digest::fnv1a, interrupt, named::named},
     device::{Attributes, ChosenAlgorithm, Library},
     inputs::random,
+    isa::MatrixShape,
     product::{
         Differences, Factors, KOrder, LibrarySchedules, Matrix, ModelReplay, Prediction, Replay, Sample, Schedule,
         Values, draw,
@@ -20,11 +21,11 @@ use crate::{
 /// Failures in a row that end a campaign.
 pub const MOST_FAILURES: usize = 3;
 /// Rows and columns of every product that the model replays on the processor.
-const CHECKED: (usize, usize) = (8, 16);
+const CHECKED: MatrixShape = MatrixShape { rows: 8, columns: 16 };
 /// Rows and columns that are compared where no GPU replays every element.
-const SAMPLED: (usize, usize) = (32, 64);
+const SAMPLED: MatrixShape = MatrixShape { rows: 32, columns: 64 };
 /// Rows and columns on which schedules are searched.
-const SEARCHED: (usize, usize) = (24, 24);
+const SEARCHED: MatrixShape = MatrixShape { rows: 24, columns: 24 };
 /// Terms of all elements up to which the processor replays every element.
 const FEW_TERMS: usize = 1 << 22;
 /// Schedules found on a sample that are computed in full.

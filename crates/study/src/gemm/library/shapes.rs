@@ -102,8 +102,9 @@ pub fn checked_shape(ProductShape { m, n, k }: ProductShape) -> std::result::Res
 
 fn product(line: ProductLine) -> Result<AskedProduct> {
     let ProductLine { m, n, k, .. } = line;
-    checked_shape(ProductShape { m, n, k }).map_err(Error::request)?;
-    let problem = Problem::of_kind(&line.product, (m, n, k), named::<OperandLayout>("layout", &line.layout)?)?;
+    let shape = ProductShape { m, n, k };
+    checked_shape(shape).map_err(Error::request)?;
+    let problem = Problem::of_kind(&line.product, shape, named::<OperandLayout>("layout", &line.layout)?)?;
     Ok(AskedProduct { problem, values: Some(named::<Values>("values", &line.values)?) })
 }
 
