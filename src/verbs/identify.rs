@@ -16,9 +16,9 @@ use crate::{
     comparison::Nans,
     device::{Device, DeviceName},
     document::chip,
-    identify::{self, Limits, Request, Study, fingerprint, quick_all, study_recording, tables},
+    identify::{self, Limits, Questions, Request, Study, fingerprint, quick_all, study_recording, tables},
     isa::Instruction,
-    report::{Report, Table, Verdict},
+    report::{Report, Table, Verdict, counted},
     trace::Trace,
 };
 
@@ -54,6 +54,12 @@ pub(super) struct Arguments {
     /// Write the rule to this model file
     #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Output")]
     model_out: Option<PathBuf>,
+    /// Write inputs that would decide what is open, for `tcnum record --inputs`
+    #[arg(long, value_name = "FILE", value_parser = output_file, conflicts_with = "quick", help_heading = "Output")]
+    ask: Option<PathBuf>,
+    /// Further recordings of the instruction, with --device trace:FILE
+    #[arg(long = "also-recorded", value_name = "FILE", num_args = 1.., conflicts_with = "quick", help_heading = "What")]
+    recordings: Vec<PathBuf>,
     /// Most tiles to execute [default: 20000 and a held-out run]
     #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX), help_heading = "Limits")]
     budget: Option<u64>,
@@ -83,7 +89,14 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             (format!("the recording {file}"), recorded(arguments, file, &mut study))
         }
         None => {
+            if !arguments.recordings.is_empty() {
+                return Err(Error::request("--also-recorded needs --device trace:FILE"));
+            }
             let (mut device, instructions) = chosen(arguments, report)?;
+            if arguments.ask.is_some() && instructions.len() > 1 {
+                let count = instructions.len();
+                return Err(Error::request(format!("--ask: {count} instructions are chosen, and a file has one")));
+            }
             let outcome = asked(arguments, &progress, device.as_mut(), &instructions, &mut study);
             report.device = Some(device.identity().clone());
             report.notes.extend(tables::left_out(&study.lacking));
@@ -96,7 +109,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let outcome = report.until_interrupted(outcome);
     // An error in a part of the report does not suppress the rest.
     let shown = tables::report(&study, &name, report).and_then(|()| write(arguments, report));
-    outcome.and(shown)
+    outcome.and(shown).and(write_questions(arguments, &study, report))
 }
 
 /// Writes the model file, or shows it.
@@ -112,6 +125,38 @@ fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
         None => report.notes.push(format!("The model file (‹model_out› writes it):\n{text}")),
     }
+    Ok(())
+}
+
+/// Writes the inputs that decide what the answers leave open, and says how they are answered.
+///
+/// # Errors
+/// The file cannot be written.
+fn write_questions(arguments: &Arguments, study: &Study, report: &mut Report) -> Result<()> {
+    let (Some(path), [finding]) = (&arguments.ask, &study.findings[..]) else { return Ok(()) };
+    let file = path.display();
+    let note = match finding.questions(*arguments.common.seed) {
+        None => format!("Without a rule that gives every answer there is nothing to ask: {file} is not written."),
+        Some(Questions { open: 0, .. }) => {
+            format!("The answers leave nothing open that operands could show: {file} is not written.")
+        }
+        Some(Questions { trace: None, open, .. }) => {
+            format!(
+                "No input was found that decides one of {}: {file} is not written.",
+                counted(open as u64, "open change")
+            )
+        }
+        Some(Questions { trace: Some(trace), decided, open }) => {
+            trace.write(path).map_err(|error| error.within("--ask"))?;
+            format!(
+                "{} in {file} decide {decided} of {}. Answer them with `tcnum record --inputs {file} --device DEVICE --out \
+                 ANSWERS`, and repeat this command with `--also-recorded ANSWERS`.",
+                counted(trace.count() as u64, "tile"),
+                counted(open as u64, "open change"),
+            )
+        }
+    };
+    report.notes.push(note);
     Ok(())
 }
 
@@ -150,7 +195,10 @@ fn recorded(arguments: &Arguments, file: &str, study: &mut Study) -> Result<()> 
     if arguments.budget.is_some() || arguments.cases.is_some() {
         return Err(Error::request("a recording cannot be asked new inputs; leave out --budget and --cases"));
     }
-    let trace = Trace::read(Path::new(file))?;
+    let mut trace = Trace::read(Path::new(file))?;
+    for other in &arguments.recordings {
+        trace = trace.joined(&Trace::read(other)?).map_err(|error| error.within(other.display()))?;
+    }
     let finding = study_recording(trace, file.into(), !arguments.from_nothing, (*arguments.any_nan).into())?;
     let outcome = finding.stopped.clone().map_or(Ok(()), Err);
     study.findings.push(finding);

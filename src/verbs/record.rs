@@ -1,6 +1,6 @@
 //! `tcnum record`.
 
-use std::{ffi::OsStr, path::PathBuf};
+use std::{ffi::OsStr, path::PathBuf, sync::Arc};
 
 use clap::Args;
 
@@ -19,7 +19,7 @@ use crate::{
     isa::Instruction,
     record::{self, RecordedTiles, Recording},
     report::Report,
-    trace::TraceKind,
+    trace::{Trace, TraceKind},
 };
 
 const HELP: &str = "\
@@ -44,6 +44,9 @@ pub(super) struct Arguments {
     /// Tiles, corners first [default: all corners and about 32 KiB more]
     #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op", help_heading = "Inputs")]
     tiles: Option<u32>,
+    /// Answer the operands of this trace, such as one of `tcnum identify --ask`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tiles", "op", "folder"], help_heading = "Inputs")]
+    inputs: Option<PathBuf>,
     /// Record the tiles of `tcnum probe` for this operation instead
     #[arg(long, value_parser = named::<Op>(), help_heading = "Inputs")]
     op: Option<Op>,
@@ -74,7 +77,15 @@ impl Verb for Arguments {
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let name = arguments.selection.device(&[], arguments.common.device.as_ref());
-    let mut instructions = arguments.selection.instructions(&[], Some(&name))?;
+    let inputs = arguments.inputs.as_deref().map(Trace::read_inputs).transpose()?.map(Arc::new);
+    let mut instructions = match &inputs {
+        Some(trace) if arguments.selection.is_empty() => vec![trace.instruction.clone()],
+        Some(trace) => {
+            let message = format!("--inputs: the file is of {}; leave out --instr, --fmt and --all", trace.instruction);
+            return Err(Error::request(message));
+        }
+        None => arguments.selection.instructions(&[], Some(&name))?,
+    };
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
         (0, ..) => return Err(Error::request("no instruction is chosen; give --instr, --fmt or --all")),
@@ -99,7 +110,14 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
     check(arguments, &instructions, device.as_mut())?;
-    let recordings = instructions.iter().map(|instruction| (instruction, recording(arguments, instruction)));
+    let with_tiles = |instruction| {
+        let recording = recording(arguments, instruction);
+        match &inputs {
+            Some(trace) => Recording { tiles: RecordedTiles::Given(trace.clone()), ..recording },
+            None => recording,
+        }
+    };
+    let recordings = instructions.iter().map(|instruction| (instruction, with_tiles(instruction)));
     let recordings: Vec<_> = recordings.collect();
     let (progress, mut rows) = (Progress::new(&arguments.common.destination), Vec::new());
     let outcome = record::record_all(

@@ -88,3 +88,33 @@ fn commands_replay_a_recording_or_refuse_it_as_pages_say() {
         }
     }
 }
+
+#[test]
+fn inputs_that_identify_asks_for_decide_what_a_recording_leaves_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let [recorded, asked, answered] = ["r.safetensors", "q.safetensors", "a.safetensors"].map(path);
+    let run = |line: &str, more: &[&str]| tcnum(&[&line.split(' ').collect::<Vec<_>>(), more].concat());
+    let record = "record --instr mma.m16n8k8.f16.f16.f16.f16 --tiles 40 --device model:hopper -q --out";
+    assert_eq!(run(record, &[&recorded]).status, 0);
+    let device = format!("trace:{recorded}");
+    let ask = run("identify --ask", &[&asked, "--device", &device]);
+    assert_eq!(ask.status, 0, "{}", ask.stderr);
+    let note = ask.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(note.contains(&format!("in {asked} decide ")), "{note}");
+    // Questions are no recording, until a device has answered them.
+    let refused = run("identify", &["--device", &format!("trace:{asked}")]);
+    assert!(refused.status == 2 && refused.stderr.contains("inputs without answers"), "{}", refused.stderr);
+    assert_eq!(run("record --device model:hopper -q --inputs", &[&asked, "--out", &answered]).status, 0);
+    let refused = run("record --fmt f16 --device model:hopper --inputs", &[&asked, "--out", &path("x")]);
+    assert_eq!(refused.status, 2, "{}", refused.stderr);
+    let open = |more: &[&str]| {
+        let run = run("identify --output json --device", &[&[&device[..]], more].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        let open = |row: &&serde_json::Value| row["decision"] != "decided" && row["decision"] != "cannot be observed";
+        report["tables"]["lines"].as_array().unwrap().iter().filter(open).count()
+    };
+    let (before, after) = (open(&[]), open(&["--also-recorded", &answered]));
+    assert!(after < before, "{before} keys were open, and {after} are");
+}

@@ -14,7 +14,7 @@ use crate::{kinds::described, machine::thorough};
 
 /// A number that is not special: `(-1)^negative * significand * 2^exponent`; `units` is the exponent of the significand's units digit.
 #[derive(Clone, Copy)]
-struct Number {
+pub(crate) struct Number {
     negative: bool,
     significand: u128,
     exponent: i32,
@@ -23,14 +23,14 @@ struct Number {
 
 /// What a code stands for.
 #[derive(Clone, Copy)]
-enum Value {
+pub(crate) enum Value {
     Nan,
     Infinity(bool),
     Finite(Number),
 }
 
 /// Reads a code with so many exponent and trailing bits; subnormal numbers are zeros where the unit flushes them.
-fn read(code: u64, exponent_bits: u32, trailing_bits: u32, flushes: bool) -> Value {
+pub(crate) fn read(code: u64, exponent_bits: u32, trailing_bits: u32, flushes: bool) -> Value {
     let negative = code >> (exponent_bits + trailing_bits) & 1 == 1;
     let (biased, trailing) = (code >> trailing_bits & ((1 << exponent_bits) - 1), code & ((1 << trailing_bits) - 1));
     if biased == (1 << exponent_bits) - 1 {
@@ -47,11 +47,11 @@ fn read(code: u64, exponent_bits: u32, trailing_bits: u32, flushes: bool) -> Val
 
 const NAN: u64 = 0x7fc0_0000;
 
-fn infinity(negative: bool) -> u64 {
+pub(crate) fn infinity(negative: bool) -> u64 {
     0x7f80_0000 | u64::from(negative) << 31
 }
 
-fn product(x: Value, y: Value) -> Value {
+pub(crate) fn product(x: Value, y: Value) -> Value {
     match (x, y) {
         (Value::Nan, _) | (_, Value::Nan) => Value::Nan,
         (Value::Infinity(negative), Value::Finite(y)) | (Value::Finite(y), Value::Infinity(negative)) => {
@@ -68,7 +68,7 @@ fn product(x: Value, y: Value) -> Value {
 }
 
 /// The finite terms, or the code of the sum of those that are not.
-fn finite(terms: &[Value]) -> std::result::Result<Vec<Number>, u64> {
+pub(crate) fn finite(terms: &[Value]) -> std::result::Result<Vec<Number>, u64> {
     let has = |wanted: bool| terms.iter().any(|term| matches!(term, Value::Infinity(sign) if *sign == wanted));
     match (terms.iter().any(|term| matches!(term, Value::Nan)), has(false), has(true)) {
         (true, _, _) | (_, true, true) => Err(NAN),
@@ -83,16 +83,16 @@ fn finite(terms: &[Value]) -> std::result::Result<Vec<Number>, u64> {
 
 /// The sum of aligned terms.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct AlignedSum {
-    sum: i128,
+pub(crate) struct AlignedSum {
+    pub(crate) sum: i128,
     /// The exponent of its last bit.
-    last: i32,
+    pub(crate) last: i32,
     /// True if there is a little more behind the last bit.
-    lost: bool,
+    pub(crate) lost: bool,
 }
 
 /// Terms aligned to the largest exponent, magnitudes cut off behind so many bits, added in two's complement.
-fn aligned(terms: &[Number], bits: i32) -> AlignedSum {
+pub(crate) fn aligned(terms: &[Number], bits: i32) -> AlignedSum {
     let there = || terms.iter().filter(|term| term.significand != 0);
     let last = there().map(|term| term.units).max().unwrap_or(0) - bits;
     let (mut sum, mut lost) = (0, false);

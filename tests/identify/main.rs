@@ -17,5 +17,6 @@ mod machine;
 #[path = "../common/program.rs"]
 mod program;
 mod quick;
+mod random;
 mod shipped;
 mod words;

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -58,7 +59,7 @@ pub struct Recording {
 }
 
 /// Choice of the tiles of a recording.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum RecordedTiles {
     /// Named corners of the instruction, then mixed operands; by default about 32 KiB of random tiles.
     Mixture {
@@ -74,6 +75,8 @@ pub enum RecordedTiles {
         /// How many samples.
         samples: usize,
     },
+    /// The operands of a trace.
+    Given(Arc<Trace>),
 }
 
 /// Records each instruction.
@@ -219,6 +222,8 @@ enum RecordedDrawing<'i> {
     Mixture(Mixture<'i>),
     /// A drawing with a number of samples left.
     Probe(Drawing<'i>, usize),
+    /// A trace, and the number of its tiles that were taken.
+    Given(Arc<Trace>, usize),
 }
 
 impl RecordedDrawing<'_> {
@@ -231,6 +236,11 @@ impl RecordedDrawing<'_> {
                 *left -= samples;
                 drawing.next(samples).tiles
             }
+            RecordedDrawing::Given(trace, taken) => {
+                let from = *taken;
+                *taken = trace.count().min(from + most);
+                trace.padded(from, *taken)
+            }
         }
     }
 }
@@ -238,11 +248,12 @@ impl RecordedDrawing<'_> {
 /// The number of tiles of a recording, and their drawing.
 fn drawing<'i>(i: &'i Instruction, recording: &Recording) -> Result<(usize, RecordedDrawing<'i>)> {
     let seed = recording.seed;
-    let count = match recording.tiles {
+    let count = match recording.tiles.clone() {
         RecordedTiles::Probe { op, distribution, samples } => {
             let drawing = Drawing::new(i, op, distribution, Init::Low, RandomStream { seed, stream: 0 });
             return Ok((samples.div_ceil(op.samples_per_tile(i)), RecordedDrawing::Probe(drawing, samples)));
         }
+        RecordedTiles::Given(trace) => return Ok((trace.count(), RecordedDrawing::Given(trace, 0))),
         RecordedTiles::Mixture { count } => count.unwrap_or_else(|| inputs::record_tiles(i)),
     };
     let most = MOST_BYTES / i.tile_bytes();

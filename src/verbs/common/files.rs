@@ -18,9 +18,10 @@ use crate::{
 };
 
 /// Arguments that name a file or a folder to write.
-const OUTPUTS: [&str; 15] = [
+const OUTPUTS: [&str; 16] = [
     "out",
     "also",
+    "ask",
     "plot",
     "checkpoint",
     "counterexamples",
@@ -157,7 +158,7 @@ mod tests {
     use crate::verbs::command;
 
     /// Arguments that name a file or a folder to read.
-    const INPUTS: [&str; 23] = [
+    const INPUTS: [&str; 25] = [
         "a",
         "activations",
         "b",
@@ -168,11 +169,13 @@ mod tests {
         "file",
         "files",
         "input",
+        "inputs",
         "instructions",
         "layout",
         "match_all",
         "matched",
         "names",
+        "recordings",
         "results",
         "scale_a",
         "scale_b",

@@ -99,6 +99,11 @@ pub trait Device {
         None
     }
 
+    /// An equal device for another thread, which gives the same answers; `None` if there is only this one.
+    fn for_thread(&self) -> Option<Box<dyn Device + Send>> {
+        None
+    }
+
     /// Execution on this program's threads.
     fn local(&mut self) -> Option<&mut dyn LocalThreads> {
         None

@@ -60,6 +60,11 @@ impl Device for ModelDevice {
         &self.identity
     }
 
+    fn for_thread(&self) -> Option<Box<dyn Device + Send>> {
+        let (identity, model) = (self.identity.clone(), self.model.clone());
+        Some(Box::new(ModelDevice { identity, model, evaluators: HashMap::new() }))
+    }
+
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
         self.evaluator(instruction)?;
         Ok(Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() })

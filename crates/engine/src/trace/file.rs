@@ -10,7 +10,7 @@ use std::{
 use safetensors::Dtype;
 
 use super::{
-    CONTENTS, DESCRIPTION, INPUTS, INPUTS_DIGEST, RESERVED, Trace, TraceKind,
+    CONTENTS, DESCRIPTION, INPUTS, INPUTS_DIGEST, QUESTIONS, RESERVED, Trace, TraceKind,
     header::{Declared, Header},
     part,
 };
@@ -34,7 +34,15 @@ impl Trace {
     /// # Errors
     /// A request error that names the file and the missing, malformed or contradictory field.
     pub fn read(path: &Path) -> Result<Trace> {
-        read(path).map_err(|message| Error::request(format!("trace {}: {message}", path.display())))
+        read(path, true).map_err(|message| Error::request(format!("trace {}: {message}", path.display())))
+    }
+
+    /// Reads the operands of a trace file, which may have no outputs.
+    ///
+    /// # Errors
+    /// As [`Trace::read`].
+    pub fn read_inputs(path: &Path) -> Result<Trace> {
+        read(path, false).map_err(|message| Error::request(format!("trace {}: {message}", path.display())))
     }
 
     /// Writes the trace as a safetensors file, whole or not at all; the same trace gives the same bytes.
@@ -79,6 +87,7 @@ impl Trace {
 
         // Widest codes come first, so that every array is aligned to its codes.
         let mut arrays = tensors(&self.part());
+        arrays.retain(|(name, ..)| *name != "d" || !self.d.is_empty());
         arrays.sort_by_key(|(_, format, _)| std::cmp::Reverse(format.bytes()));
         let codes = |name: &str| {
             let mut stored = self.inputs.arrays().chain([("d", &self.d)]);
@@ -126,10 +135,10 @@ impl DerivedKind for TraceKind {
 
     fn is_own(&self, path: &Path) -> bool {
         let contents = TraceFile::open(path).map(|file| match file.header.metadata.get(CONTENTS) {
-            None => TraceKind::Recording,
-            Some(_) => TraceKind::Counterexamples,
+            None => Some(TraceKind::Recording),
+            Some(contents) => (contents != QUESTIONS).then_some(TraceKind::Counterexamples),
         });
-        contents.is_ok_and(|kind| kind == *self)
+        contents.is_ok_and(|kind| kind == Some(*self))
     }
 }
 
@@ -205,8 +214,12 @@ fn inputs_path(path: &Path, name: &str) -> std::result::Result<PathBuf, String> 
     Err("is not in the folder of the recording or below it".into())
 }
 
-fn read(path: &Path) -> std::result::Result<Trace, String> {
+/// Reads a trace; without `answers`, its operands alone.
+fn read(path: &Path, answers: bool) -> std::result::Result<Trace, String> {
     let mut recording = TraceFile::open(path)?;
+    if answers && recording.header.metadata.get(CONTENTS).is_some_and(|contents| contents == QUESTIONS) {
+        return Err("it has inputs without answers; `tcnum record --inputs` answers them".into());
+    }
     let instruction = described_instruction(&recording.header.metadata)?;
     let [m, n, k] = described_shape(&recording.header.metadata, &instruction)?;
     let tensors = tensors(&part(&instruction, [m, n, k]));
@@ -217,7 +230,7 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
         return Err(format!("tensor '{name}': {instruction} has no such operand"));
     }
     let mut arrays = Vec::new();
-    for (name, format, [rows, columns]) in tensors {
+    for (name, format, [rows, columns]) in tensors.into_iter().filter(|(name, ..)| answers || *name != "d") {
         let shape = [count, rows, columns];
         let codes = match &mut shared {
             Some(inputs) if name != "d" => {
@@ -227,7 +240,7 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
         };
         arrays.push((name, codes?));
     }
-    let (_, d) = arrays.pop().expect("D is the last array");
+    let d = arrays.pop_if(|(name, _)| *name == "d").map_or_else(|| Codes::zeros(instruction.d, 0), |(_, d)| d);
     let inputs = Tiles::from_arrays(count, arrays).expect("A, B and C are among the arrays");
     if let (Some(chunk), Some(positions)) = (instruction.chunk(), &inputs.positions)
         && !chunk.allows(positions.iter())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     Error, Result,
-    isa::{Codes, Instruction, Tiles, operands},
+    isa::{Codes, Instruction, MatrixShape, Tiles, operands},
 };
 
 /// Metadata keys that a trace file derives from other fields; callers may not set them.
@@ -26,8 +26,11 @@ const INPUTS_DIGEST: &str = "tcnum.inputs.digest";
 /// Metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
 pub const OPCODES: &str = "sass";
 
-/// Metadata key of the kind of trace, if it is not a recording: `counterexamples`.
+/// Metadata key of the kind of trace, if it is not a recording: `counterexamples` or [`QUESTIONS`].
 pub const CONTENTS: &str = "contents";
+
+/// The kind of a trace without outputs: inputs that a device is to answer.
+pub const QUESTIONS: &str = "questions";
 
 /// Metadata key of a recording that ended before its last tile; its value says why.
 pub const INCOMPLETE: &str = "incomplete";
@@ -58,7 +61,7 @@ pub struct Trace {
     pub k: usize,
     /// Recorded operands: at least one tile of the recorded m, n and k.
     pub inputs: Tiles,
-    /// D codes as the device returned them, `[count][m][n]`.
+    /// D codes as the device returned them, `[count][m][n]`; none in a trace of questions.
     pub d: Codes,
     /// Further metadata: `device`, `source`, driver, seed, date.
     pub metadata: BTreeMap<String, String>,
@@ -97,6 +100,28 @@ impl Trace {
             return Err(Error::request(format!("the note '{key}' is a field of the trace itself; choose another key")));
         }
         Ok(Trace { instruction: i.clone(), m: i.m, n: i.n, k: i.k, inputs: tiles.clone(), d, metadata })
+    }
+
+    /// The tiles of two traces of one instruction, in the rows and columns that both have.
+    ///
+    /// # Errors
+    /// The traces have different instructions.
+    pub fn joined(&self, other: &Trace) -> Result<Trace> {
+        if self.instruction != other.instruction {
+            return Err(Error::request(format!(
+                "the recordings are of {} and {}; join recordings of one instruction",
+                self.instruction, other.instruction
+            )));
+        }
+        let (m, n, k) = (self.m.min(other.m), self.n.min(other.n), self.k.max(other.k));
+        let common = part(&self.instruction, [m, n, k]);
+        let shape = |trace: &Trace| MatrixShape { rows: trace.m, columns: trace.n };
+        let to = MatrixShape { rows: m, columns: n };
+        let mut inputs = self.inputs.resized(&self.part(), &common);
+        inputs.extend(&other.inputs.resized(&other.part(), &common));
+        let mut d = self.d.resized(shape(self), to);
+        d.extend(&other.d.resized(shape(other), to));
+        Ok(Trace { m, n, k, inputs, d, ..self.clone() })
     }
 
     /// Number of tiles, at least 1.

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use super::Identification;
+use super::{Identification, questions::deciding};
 use crate::{
     Result,
     arithmetic::Evaluator,
-    base::{interrupt, parallel},
+    base::parallel,
     bench::Bench,
     comparison::shrink as reduction,
     device::{Batches, Device},
@@ -20,7 +20,7 @@ use crate::{
 /// Largest number of cases that one reduction tries.
 const BUDGET: usize = 8_000;
 /// Tiles of the stream that are searched for one that contradicts a pair of changes.
-const LOOKED_THROUGH: usize = 1 << 9;
+pub(super) const LOOKED_THROUGH: usize = 1 << 9;
 
 /// An input that refutes another value of a key.
 #[derive(Debug, Clone)]
@@ -124,19 +124,9 @@ pub fn ask_pairs(
     let part = identification.asked.part();
     let Some(evaluator) = identification.model().and_then(|model| model.evaluator(&part).ok()) else { return Ok(()) };
     let rule = &tested.rule.rule;
-    let others: Vec<_> = tested.pairs.iter().map(|pair| pair.evaluator(rule, &part)).collect();
+    let others: Vec<Option<Evaluator>> = tested.pairs.iter().map(|pair| pair.evaluator(rule, &part)).collect();
     let stream = Sequence::Random { seed }.tiles(&part, identification.asked.count() as u64, LOOKED_THROUGH);
-    let mut tiles = Tiles::zeros(&part, 0);
-    for other in others.iter().flatten() {
-        let differs = |tiles: &Tiles| other.execute(tiles).as_bytes() != evaluator.execute(tiles).as_bytes();
-        let all = (0..stream.count).map(|at| stream.slice(at, at + 1));
-        if !differs(&tiles) {
-            all.take_while(|_| interrupt::pending().is_none())
-                .find(differs)
-                .into_iter()
-                .for_each(|tile| tiles.extend(&tile));
-        }
-    }
+    let (tiles, _) = deciding(&evaluator, others.iter().flatten(), &stream);
     let answers = ask(device, identification, &tiles, most)?;
     let tiles = tiles.slice(0, answers.len() / (part.m * part.n));
     let mut agree = others

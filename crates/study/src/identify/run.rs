@@ -6,6 +6,7 @@ use super::{
     candidate::evaluator,
     file,
     moves::Move,
+    random,
     starts::{self, Start},
     steps::SumSteps,
     work::Work,
@@ -118,14 +119,20 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let part = part(instruction);
     let generation = device.identity().generation.shipped_model().map(String::from);
     let mut batches = Batches::default();
-    let mut bench = Bench::of(device, &mut batches, instruction).within(plan.budget, plan.time);
+    let mut bench = Bench::of(&mut *device, &mut batches, instruction).within(plan.budget, plan.time);
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
     let mut first = Corners::of(&part).tiles;
     first.extend(&stream.take(FIRST));
     // A random order asks some tiles of every kind, even if not all can be asked.
     let first = shuffled(&part, &first, plan.seed);
-    bench.ask(&first)?;
-    bench.repeat(REPEATED)?;
+    let asked = bench.ask(&first).map(drop);
+    if let Err(error) = asked.and_then(|()| bench.repeat(REPEATED)) {
+        let answers_vary = bench.refusal().is_err();
+        return Err(match answers_vary {
+            true => random::explained(device, &mut batches, instruction, plan.seed, error),
+            false => error,
+        });
+    }
     let mut starts = starts::begun(&plan.begun, &part);
     if plan.catalogue {
         starts.extend(starts::known(&part, generation.as_deref()));

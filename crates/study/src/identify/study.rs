@@ -13,7 +13,9 @@ use super::{
     confirm::KEPT,
     evidence,
     file::{evidence_of, model_file},
-    go_on, identify, identify_recording, likeness, reduced, tables,
+    go_on, identify_recording, likeness, reduced,
+    side_by_side::searched,
+    tables,
 };
 use crate::{
     Error, Result,
@@ -34,6 +36,8 @@ const SEARCHED: u64 = 20_000;
 const GPU_CASES: u64 = 10_000_000_000;
 /// Held-out cases by default, for any other device.
 const OTHER_CASES: u64 = 10_000_000;
+/// Largest number of instructions that are searched side by side. A constant, so that no result depends on the cores.
+const WAVE: usize = 8;
 /// Largest number of searches after the first, each begun by held-out cases that differ.
 const SEARCHES_AGAIN: usize = 4;
 /// Number of held-out cases added to searches from which on no further search begins.
@@ -132,7 +136,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(identification: Identification, nans: Nans, start: Instant, source: EvidenceSource) -> Finding {
+    fn new(identification: Identification, nans: Nans, seconds: f64, source: EvidenceSource) -> Finding {
         let failed = identification.failure.as_ref();
         Finding {
             stopped: failed.map(|failed| interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone()))),
@@ -141,7 +145,7 @@ impl Finding {
             evidence: Vec::new(),
             missed: Vec::new(),
             held_out: None,
-            seconds: start.elapsed().as_secs_f64(),
+            seconds,
             source,
             found: Identification { nans, ..identification },
         }
@@ -225,7 +229,7 @@ pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Na
     let start = Instant::now();
     let identification = identify_recording(&trace, catalogue)?;
     let source = EvidenceSource::Recorded { by: name, device: trace.metadata.get("device").cloned(), files: None };
-    let mut finding = Finding::new(identification, nans, start, source);
+    let mut finding = Finding::new(identification, nans, start.elapsed().as_secs_f64(), source);
     let judged = finding.judge();
     finding.stopped = finding.stopped.or(judged.err());
     Ok(finding)
@@ -296,37 +300,69 @@ impl<'a> Session<'a> {
         waiting: &mut VecDeque<Finding>,
         study: &mut Study,
     ) -> Result<()> {
-        let mut left = instructions.iter();
-        loop {
-            let next = left.next();
-            if let Some(instruction) = next {
-                match self.search(instruction) {
-                    Err(error) if self.request.skip_lacking && error.is_unavailable() => study.lacking.push(error),
-                    outcome => {
-                        let finding = outcome?;
-                        if finding.found.misses == 0 {
-                            self.rules.extend(finding.found.rule.clone());
-                        }
-                        self.announce(&finding.found);
-                        let stopped = finding.stopped.clone();
-                        waiting.push_back(finding);
-                        stopped.map_or(Ok(()), Err)?;
-                    }
-                }
+        for wave in self.waves(instructions) {
+            self.search(wave, waiting, study)?;
+            while waiting.len() > ahead {
+                self.confirm_first(waiting, study)?;
             }
-            if next.is_none() || waiting.len() > ahead {
-                match waiting.pop_front() {
-                    Some(finding) => {
-                        let finding = self.confirmed(finding);
-                        let stopped = finding.stopped.clone();
-                        study.findings.push(finding);
-                        stopped.map_or(Ok(()), Err)?;
+        }
+        while !waiting.is_empty() {
+            self.confirm_first(waiting, study)?;
+        }
+        Ok(())
+    }
+
+    /// Instructions that are searched side by side. The rules of a wave are tried first in the next ones, so the first is alone.
+    fn waves<'i>(&self, instructions: &'i [Instruction]) -> Vec<&'i [Instruction]> {
+        let most = if is_gpu(self.device) || self.device.for_thread().is_some() { WAVE } else { 1 };
+        let (first, rest) = instructions.split_at(instructions.len().min(1));
+        [first].into_iter().filter(|first| !first.is_empty()).chain(rest.chunks(most)).collect()
+    }
+
+    /// Searches for the arithmetics of a wave of instructions. The findings wait for their held-out runs.
+    fn search(&mut self, wave: &[Instruction], waiting: &mut VecDeque<Finding>, study: &mut Study) -> Result<()> {
+        wave.iter().for_each(|instruction| (self.watch)(Progress::Searching(instruction)));
+        let searches: Vec<(&Instruction, Plan)> = wave.iter().map(|instruction| (instruction, self.plan())).collect();
+        let mut stopped = Ok(());
+        for (outcome, seconds) in searched(self.device, &searches) {
+            match outcome {
+                Err(error) if self.request.skip_lacking && error.is_unavailable() => study.lacking.push(error),
+                Err(error) => stopped = stopped.and(Err(error)),
+                Ok(identification) => {
+                    let finding = Finding::new(identification, self.request.nans, seconds, self.source());
+                    if finding.found.misses == 0 {
+                        self.rules.extend(finding.found.rule.clone());
                     }
-                    None if next.is_none() => return Ok(()),
-                    None => {}
+                    self.announce(&finding.found);
+                    stopped = stopped.and(finding.stopped.clone().map_or(Ok(()), Err));
+                    waiting.push_back(finding);
                 }
             }
         }
+        stopped
+    }
+
+    /// The source of the answers of the device.
+    fn source(&self) -> EvidenceSource {
+        let Identity { name, description, .. } = self.device.identity();
+        match self.device.model() {
+            Some(_) => EvidenceSource::Assumed { why: format!("as {name} computes it") },
+            None => EvidenceSource::Measured {
+                device: format!("{name} ({description})"),
+                date: self.request.date.clone(),
+                cases: None,
+                files: None,
+            },
+        }
+    }
+
+    /// Holds the first waiting finding against the device.
+    fn confirm_first(&mut self, waiting: &mut VecDeque<Finding>, study: &mut Study) -> Result<()> {
+        let Some(finding) = waiting.pop_front() else { return Ok(()) };
+        let finding = self.confirmed(finding);
+        let stopped = finding.stopped.clone();
+        study.findings.push(finding);
+        stopped.map_or(Ok(()), Err)
     }
 
     /// Lets the device prepare for the held-out run of a rule that was found.
@@ -345,25 +381,6 @@ impl<'a> Session<'a> {
         let Request { seed, catalogue, limits, .. } = *self.request;
         let begun = self.rules.clone();
         Plan { seed, budget: limits.search, time: limits.search_time, catalogue, begun, work: WORK }
-    }
-
-    /// Searches for the arithmetic of one instruction.
-    fn search(&mut self, instruction: &Instruction) -> Result<Finding> {
-        (self.watch)(Progress::Searching(instruction));
-        let start = Instant::now();
-        let plan = self.plan();
-        let identification = identify(self.device, instruction, plan)?;
-        let Identity { name, description, .. } = self.device.identity();
-        let source = match self.device.model() {
-            Some(_) => EvidenceSource::Assumed { why: format!("as {name} computes it") },
-            None => EvidenceSource::Measured {
-                device: format!("{name} ({description})"),
-                date: self.request.date.clone(),
-                cases: None,
-                files: None,
-            },
-        };
-        Ok(Finding::new(identification, self.request.nans, start, source))
     }
 
     /// Compares the rule of a finding with the device, and works out what decided its lines.
@@ -401,9 +418,8 @@ impl<'a> Session<'a> {
             let start = Instant::now();
             let plan = self.plan();
             let identification = go_on(self.device, &finding.found, &cases, plan)?;
-            let seconds = finding.seconds;
-            *finding = Finding::new(identification, self.request.nans, start, finding.source.clone());
-            finding.seconds += seconds;
+            let seconds = finding.seconds + start.elapsed().as_secs_f64();
+            *finding = Finding::new(identification, self.request.nans, seconds, finding.source.clone());
         }
         self.hold_against(finding);
         Ok(())

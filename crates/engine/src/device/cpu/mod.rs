@@ -145,6 +145,10 @@ impl Device for CpuDevice {
         &self.identity
     }
 
+    fn for_thread(&self) -> Option<Box<dyn Device + Send>> {
+        Some(Box::new(CpuDevice { identity: self.identity.clone() }))
+    }
+
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
         Ok(route(&instruction.name)?.execution())
     }

@@ -1,0 +1,233 @@
+//! Devices that round at random, recognised by how often they give each of two neighbours.
+
+use super::candidate::{candidate, evaluator};
+use crate::{
+    Error, Result,
+    arithmetic::{Alignment, Evaluator, Rounded, Rule, Step},
+    bench::part,
+    device::{Batches, Device},
+    format::{self, Format, Overflow, Rounding},
+    inputs::Sequence,
+    isa::{Case, Instruction, MatrixShape, Tiles},
+    report::counted,
+};
+
+/// Tiles that are asked, and how often each.
+const TILES: usize = 6;
+const TIMES: usize = 192;
+/// Widths of the alignments that are tried.
+const BITS: std::ops::RangeInclusive<i32> = 8..=40;
+/// Largest number of random bits that is told from more.
+const RANDOM_BITS: i32 = 20;
+/// Logarithm of a likelihood ratio that rules out a law: 1 to 10^6.
+const RULES_OUT: f64 = 13.8;
+/// Standard deviations of the sum of squares beyond which frequencies do not fit.
+const DEVIATIONS: f64 = 6.0;
+/// Fewest outputs with two answers by which a law is judged.
+const FEWEST: usize = 8;
+
+/// The error for a device with several answers to equal operands, with how its rounding is random if that can be told.
+pub(super) fn explained(
+    device: &mut dyn Device,
+    batches: &mut Batches,
+    instruction: &Instruction,
+    seed: u64,
+    error: Error,
+) -> Error {
+    match recognised(device, batches, instruction, seed) {
+        Ok(Some(words)) => Error::device(format!("{error}. {words}")),
+        _ => error,
+    }
+}
+
+/// An output that was asked several times.
+struct RepeatedOutput {
+    case: Case,
+    answers: Vec<u64>,
+}
+
+/// The chance that a rounding goes away from zero, by the distance from the neighbour towards zero, in units of the last place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Law {
+    /// The distance, cut to so many bits: so many random bits are added below the last place, and the sum is truncated.
+    Distance(i32),
+    /// The distance.
+    Exact,
+    /// One half, unless the value is a number of the format.
+    Half,
+}
+
+impl Law {
+    fn chance(self, distance: f64) -> f64 {
+        match self {
+            Law::Distance(bits) => (distance * 2f64.powi(bits)).floor() / 2f64.powi(bits),
+            Law::Exact => distance,
+            Law::Half if distance == 0.0 => 0.0,
+            Law::Half => 0.5,
+        }
+    }
+
+    fn all() -> impl Iterator<Item = Law> {
+        (1..=RANDOM_BITS).map(Law::Distance).chain([Law::Exact, Law::Half])
+    }
+}
+
+/// An output between two neighbours: the distance of its exact value, and how often it was rounded away from zero.
+#[derive(Debug, Clone, Copy)]
+struct Frequency {
+    distance: f64,
+    away: usize,
+    times: usize,
+}
+
+/// How a device rounds at random, in a sentence; `None` if its answers do not show it.
+fn recognised(
+    device: &mut dyn Device,
+    batches: &mut Batches,
+    instruction: &Instruction,
+    seed: u64,
+) -> Result<Option<String>> {
+    let part = part(instruction);
+    let outputs = repeated(device, batches, instruction, seed)?;
+    let most = outputs.iter().map(|output| distinct(&output.answers)).max().unwrap_or(0);
+    if most > 2 {
+        return Ok(Some(format!(
+            "One output has {most} answers: more than one step of the sum rounds at random, or something else decides."
+        )));
+    }
+    let mut best: Option<(f64, &'static str, String, Vec<Frequency>)> = None;
+    for (shape, words, evaluator) in sums(&part) {
+        let Some(frequencies) = frequencies(&part, &evaluator, &outputs) else { continue };
+        let likelihood = Law::all().map(|law| likelihood(law, &frequencies)).fold(f64::NEG_INFINITY, f64::max);
+        if best.as_ref().is_none_or(|(other, ..)| likelihood > *other) {
+            best = Some((likelihood, shape, words, frequencies));
+        }
+    }
+    Ok(best.and_then(|(_, shape, words, frequencies)| sentence(&frequencies, shape, &words)))
+}
+
+/// Outputs of tiles of the verification stream, each asked [`TIMES`] times.
+fn repeated(
+    device: &mut dyn Device,
+    batches: &mut Batches,
+    instruction: &Instruction,
+    seed: u64,
+) -> Result<Vec<RepeatedOutput>> {
+    let part = part(instruction);
+    let tiles = Sequence::Random { seed }.tiles(&part, 0, TILES);
+    let mut all = Tiles::zeros(&part, 0);
+    (0..TIMES).for_each(|_| all.extend(&tiles));
+    let codes = batches.execute(device, instruction, MatrixShape { rows: part.m, columns: part.n }, &all)?;
+    let each = tiles.count * part.m * part.n;
+    let output = |at: usize| {
+        let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
+        let answers = (0..codes.len() / each).map(|time| codes.get(time * each + at)).collect();
+        RepeatedOutput { case: tiles.case(&part, tile, row, column), answers }
+    };
+    Ok((0..each).map(output).collect())
+}
+
+fn distinct(answers: &[u64]) -> usize {
+    let mut answers = answers.to_vec();
+    answers.sort_unstable();
+    answers.dedup();
+    answers.len()
+}
+
+/// Sums of all products and c in one step, before they are rounded to D: the shape, its words, and its value in f64.
+fn sums(part: &Instruction) -> Vec<(&'static str, String, Evaluator)> {
+    let Ok(wide) = format::find("f64") else { return Vec::new() };
+    let to_f64 = Instruction { d: wide, ..part.clone() };
+    let sum = |alignment: Option<Alignment>| {
+        let mut rule = candidate(Rule::default(), &to_f64);
+        (rule.step, rule.alignment) = (if alignment.is_some() { Step::Fused } else { Step::Exact }, alignment);
+        rule.result = Some(Rounded::new(wide, Rounding::Rne));
+        rule.nan = wide.nan();
+        evaluator(&rule, &to_f64)
+    };
+    let exact = sum(None).map(|evaluator| ("exact", "the exact sum".to_string(), evaluator));
+    let aligned = BITS.rev().filter_map(|bits| {
+        let words = format!("the sum of terms aligned to the largest exponent and cut at {bits} bits RZ");
+        Some(("aligned", words, sum(Some(Alignment::new(bits, Rounding::Rz)))?))
+    });
+    exact.into_iter().chain(aligned).collect()
+}
+
+/// How often each finite output was rounded away from zero; `None` if an answer is no neighbour of its value.
+fn frequencies(part: &Instruction, sum: &Evaluator, outputs: &[RepeatedOutput]) -> Option<Vec<Frequency>> {
+    let (d, wide) = (part.d, sum.program().instruction.d);
+    let mut frequencies = Vec::new();
+    for RepeatedOutput { case, answers } in outputs {
+        let value = wide.to_f64(sum.dot(case));
+        let Some([inner, outer]) = neighbours(d, value) else { continue };
+        let away = answers.iter().filter(|code| d.to_f64(**code) == outer).count();
+        let towards = answers.iter().filter(|code| d.to_f64(**code) == inner).count();
+        if inner == outer {
+            (towards == answers.len()).then_some(())?;
+            continue;
+        }
+        (away + towards == answers.len()).then_some(())?;
+        frequencies.push(Frequency { distance: (value - inner) / (outer - inner), away, times: answers.len() });
+    }
+    Some(frequencies)
+}
+
+/// The finite neighbours of a value in a format: towards zero, and away from it.
+fn neighbours(format: &Format, value: f64) -> Option<[f64; 2]> {
+    let outwards = if value < 0.0 { Rounding::Rd } else { Rounding::Ru };
+    let of = |rounding| Some(format.to_f64(format.encode_f64(value, rounding, Overflow::Infinity)?));
+    let both = [of(Rounding::Rz)?, of(outwards)?];
+    both.iter().all(|value| value.is_finite()).then_some(both)
+}
+
+/// Logarithm of the likelihood of the frequencies.
+fn likelihood(law: Law, frequencies: &[Frequency]) -> f64 {
+    let of_count = |count: usize, chance: f64| if count == 0 { 0.0 } else { count as f64 * chance.ln() };
+    let of = |Frequency { distance, away, times }: &Frequency| {
+        let chance = law.chance(*distance);
+        of_count(*away, chance) + of_count(times - away, 1.0 - chance)
+    };
+    frequencies.iter().map(of).sum()
+}
+
+/// True if the frequencies scatter around a law as chance lets them.
+fn fits(law: Law, frequencies: &[Frequency]) -> bool {
+    let square = |Frequency { distance, away, times }: &Frequency| {
+        let (chance, times) = (law.chance(*distance), *times as f64);
+        let variance = times * chance * (1.0 - chance);
+        (variance >= 1.0).then(|| (*away as f64 - times * chance).powi(2) / variance)
+    };
+    let squares: Vec<f64> = frequencies.iter().filter_map(square).collect();
+    let count = squares.len() as f64;
+    squares.len() >= FEWEST && (squares.iter().sum::<f64>() - count).abs() <= DEVIATIONS * (2.0 * count).sqrt()
+}
+
+/// The law of the frequencies in a sentence; `None` if none fits.
+fn sentence(frequencies: &[Frequency], shape: &str, sum: &str) -> Option<String> {
+    let likelihoods: Vec<(Law, f64)> = Law::all().map(|law| (law, likelihood(law, frequencies))).collect();
+    let most = likelihoods.iter().map(|(_, likelihood)| *likelihood).fold(f64::NEG_INFINITY, f64::max);
+    let open: Vec<Law> =
+        likelihoods.iter().filter(|(_, likelihood)| most - likelihood < RULES_OUT).map(|(law, _)| *law).collect();
+    let (best, _) = likelihoods.iter().find(|(_, likelihood)| *likelihood == most)?;
+    if !most.is_finite() || !fits(*best, frequencies) {
+        return None;
+    }
+    let bits: Vec<i32> =
+        open.iter().filter_map(|law| if let Law::Distance(bits) = law { Some(*bits) } else { None }).collect();
+    let law = match (&open[..], &bits[..]) {
+        ([Law::Half], _) => "up or down with equal chance, whatever the distance".to_string(),
+        (open, [least, ..]) if open.contains(&Law::Exact) => {
+            format!("with the chance that the distance gives ({least} random bits or more)")
+        }
+        (_, [bits]) => format!("with the chance that the distance gives, of {}", counted(*bits as u64, "random bit")),
+        (_, [least, .., largest]) => {
+            format!("with the chance that the distance gives, of {least} to {largest} random bits")
+        }
+        _ => return None,
+    };
+    let fewest = if shape == "exact" { "" } else { ", of the widths that were tried the likeliest" };
+    Some(format!(
+        "It rounds stochastically: {}, asked {TIMES} times each, are the neighbours of {sum}{fewest}, {law}.",
+        counted(frequencies.len() as u64, "output")
+    ))
+}
