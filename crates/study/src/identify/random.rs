@@ -23,6 +23,8 @@ const RANDOM_BITS: i32 = 20;
 const RULES_OUT: f64 = 13.8;
 /// Standard deviations of the sum of squares beyond which frequencies do not fit.
 const DEVIATIONS: f64 = 6.0;
+/// One output in this many may be no neighbour of its value.
+const OTHERS: usize = 8;
 /// Fewest outputs with two answers by which a law is judged.
 const FEWEST: usize = 8;
 
@@ -97,8 +99,12 @@ fn recognised(
     }
     let mut best: Option<(f64, &'static str, String, Vec<Frequency>)> = None;
     for (shape, words, evaluator) in sums(&part) {
-        let Some(frequencies) = frequencies(&part, &evaluator, &outputs) else { continue };
-        let likelihood = Law::all().map(|law| likelihood(law, &frequencies)).fold(f64::NEG_INFINITY, f64::max);
+        let (frequencies, others) = frequencies(&part, &evaluator, &outputs);
+        if others * OTHERS > outputs.len() {
+            continue;
+        }
+        let most = Law::all().map(|law| likelihood(law, &frequencies)).fold(f64::NEG_INFINITY, f64::max);
+        let likelihood = most - others as f64 * RULES_OUT;
         if best.as_ref().is_none_or(|(other, ..)| likelihood > *other) {
             best = Some((likelihood, shape, words, frequencies));
         }
@@ -153,23 +159,25 @@ fn sums(part: &Instruction) -> Vec<(&'static str, String, Evaluator)> {
     exact.into_iter().chain(aligned).collect()
 }
 
-/// How often each finite output was rounded away from zero; `None` if an answer is no neighbour of its value.
-fn frequencies(part: &Instruction, sum: &Evaluator, outputs: &[RepeatedOutput]) -> Option<Vec<Frequency>> {
+/// How often each finite output was rounded away from zero, and the number of outputs with an answer that is no neighbour of the
+/// value: subnormal operands and results may be flushed.
+fn frequencies(part: &Instruction, sum: &Evaluator, outputs: &[RepeatedOutput]) -> (Vec<Frequency>, usize) {
     let (d, wide) = (part.d, sum.program().instruction.d);
-    let mut frequencies = Vec::new();
+    let (mut frequencies, mut others) = (Vec::new(), 0);
     for RepeatedOutput { case, answers } in outputs {
         let value = wide.to_f64(sum.dot(case));
         let Some([inner, outer]) = neighbours(d, value) else { continue };
         let away = answers.iter().filter(|code| d.to_f64(**code) == outer).count();
         let towards = answers.iter().filter(|code| d.to_f64(**code) == inner).count();
-        if inner == outer {
-            (towards == answers.len()).then_some(())?;
-            continue;
+        match inner == outer {
+            true => others += usize::from(towards != answers.len()),
+            false if away + towards != answers.len() => others += 1,
+            false => {
+                frequencies.push(Frequency { distance: (value - inner) / (outer - inner), away, times: answers.len() });
+            }
         }
-        (away + towards == answers.len()).then_some(())?;
-        frequencies.push(Frequency { distance: (value - inner) / (outer - inner), away, times: answers.len() });
     }
-    Some(frequencies)
+    (frequencies, others)
 }
 
 /// The finite neighbours of a value in a format: towards zero, and away from it.
