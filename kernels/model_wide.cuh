@@ -72,6 +72,19 @@ MODEL bool loses(const Held& x, int quantum, int reach) {
     return seen != 0 && (shift > 127 || seen << (128 - shift) != 0);
 }
 
+// True if the magnitude of a finite value exceeds the largest number.
+template <class F> __device__ __noinline__ bool is_beyond(const Held& x) {
+    if (x.kind != FINITE || x.significand == 0) return false;
+    const Held largest = widened(decode<F, KEEP>(F::LARGEST_CODE), F::TRAILING_BITS);
+    const int leading = x.exponent - leading_zeros(x.significand);
+    const int most = largest.exponent - leading_zeros(largest.significand);
+    if (leading != most) return leading > most;
+    const SignedWide units = cut_wide<RZ>(Held{x.significand, x.exponent, x.units, false, x.sticky, false, true, false, FINITE},
+                                          largest.exponent);
+    return (Wide)units > largest.significand ||
+           ((Wide)units == largest.significand && (x.sticky || loses(x, largest.exponent, 128)));
+}
+
 // A NaN as a code of the target's format, made quiet, with the leading bits of its payload.
 template <class TARGET> MODEL Word quiet_nan(const Held& nan) {
     typedef typename TARGET::Format F;
@@ -110,7 +123,7 @@ template <class TO, bool PASSES_NAN> __device__ __noinline__ Held deliver(const 
     if (x.kind == NOT_A_NUMBER && PASSES_NAN && x.payload) {
         code = quiet_nan<TO>(x);
     } else {
-        code = round_held<TO>(x);
+        code = TO::EXACT_OVERFLOW && is_beyond<F>(x) ? TO::beyond(x.negative) : round_held<TO>(x);
         const bool flushed = TO::SUBNORMALS != KEEP && x.kind == FINITE && is_tiny<TO>(x, code);
         const bool zero = (code & ~(F::NEGATIVE_ZERO ? 1ull << (F::BITS - 1) : 0)) == 0;
         if (flushed) {

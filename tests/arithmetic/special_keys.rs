@@ -18,7 +18,8 @@ fn fused(instruction: &str, lines: &str) -> (Instruction, Evaluator) {
         true => "",
         false => "result = { format = \"f32\", rounding = \"RNE\" }\n",
     };
-    let text = format!("{head}instructions = [\"{instruction}\"]\nnan = \"0x7fffffff\"\n{result}{lines}");
+    let nan = isa::find(instruction).unwrap().d.nan().unwrap();
+    let text = format!("{head}instructions = [\"{instruction}\"]\nnan = \"{nan:#x}\"\n{result}{lines}");
     let i = isa::find(instruction).unwrap();
     let evaluator = Model::parse(&text, "own.toml").unwrap().evaluator(&i).unwrap();
     (i, evaluator)
@@ -246,4 +247,77 @@ fn invalid_operations_give_nan_or_what_the_rule_says() {
         let huge = 2f64.powi(127);
         assert_eq!(of(&chain, &[(huge, 2.0), (0.0, 0.0), (f64::NEG_INFINITY, 1.0)], 0.0), value);
     }
+}
+
+#[test]
+fn what_would_be_rounded_to_the_largest_number_overflows_where_the_exact_result_decides() {
+    // The largest number of f16 is 65504; 65511 is rounded to it, 65520 to infinity.
+    const F16_D: &str = "mma.m16n8k8.f16.f16.f16.f16";
+    let of = |lines: &str, pairs: &[(f64, f64)], c: f64| {
+        let (i, evaluator) = fused(F16_D, lines);
+        let code = |format: &Format, value: f64| format.encode_f64(value, Rounding::Rne, Overflow::Standard).unwrap();
+        let mut case = Case::zeros(&i);
+        for (k, (a, b)) in pairs.iter().enumerate() {
+            (case.a[k], case.b[k]) = (code(i.a, *a), code(i.b, *b));
+        }
+        case.c = code(i.c, c);
+        let mut tiles = Tiles::zeros(&i, 1);
+        tiles.place(&i, 0, 0, 0, &case);
+        assert_eq!(evaluator.execute(&tiles).get(0), evaluator.dot(&case), "{lines}");
+        i.d.to_f64(evaluator.dot(&case))
+    };
+    let (below, above) = ([(7.0, 1.0)], [(16.0, 1.0)]);
+    for (rounding, overflow, beyond) in [
+        ("RNE", "standard", f64::INFINITY),
+        ("RZ", "infinity", f64::INFINITY),
+        ("RZ", "standard", 65504.0),
+        ("RNE", "saturate", 65504.0),
+    ] {
+        let lines = |test: &str| {
+            format!(
+                "{ALIGNED}result = {{ format = \"f16\", rounding = \"{rounding}\", overflow = \"{overflow}\"{test} }}\n"
+            )
+        };
+        let exact = lines(", overflow-test = \"exact\"");
+        assert_eq!(of(&lines(""), &below, 65504.0), 65504.0, "{rounding} {overflow}");
+        assert_eq!(of(&exact, &below, 65504.0), beyond, "{rounding} {overflow}");
+        assert_eq!(of(&exact, &above, -65504.0), -65488.0, "{rounding} {overflow}");
+        assert_eq!(of(&exact, &[], -65504.0), -65504.0, "{rounding} {overflow}");
+        assert_eq!(of(&exact, &above, 65504.0), beyond, "{rounding} {overflow}");
+        let of_rule = format!("{}overflow-test = \"exact\"\n", lines(""));
+        assert_eq!(of(&of_rule, &below, 65504.0), beyond, "{rounding} {overflow}");
+    }
+    // 1053 * 1991 / 32 lies between 65516 and 65517.
+    let of_products = |test: &str| {
+        let product = format!("product = {{ format = \"f16\", rounding = \"RNE\"{test} }}\n");
+        let lines = format!("{ALIGNED}{product}result = {{ format = \"f32\", rounding = \"RNE\" }}\n");
+        of(&lines, &[(1053.0, 1991.0 / 32.0)], 0.0)
+    };
+    assert_eq!(of_products(""), 65504.0);
+    assert_eq!(of_products(", overflow-test = \"exact\""), f64::INFINITY);
+}
+
+#[test]
+fn the_sum_of_a_group_of_integer_products_saturates_before_it_is_added() {
+    let i = isa::find("vpdpbusd.m1n16k4.s32.u8.s8.s32").unwrap();
+    let of = |line: &str, b: [i8; 4], c: i32| {
+        let text = format!(
+            "name = 'own'\ntitle = 'own'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = [{{ assumed = 'a test' }}]\n\
+             step = 'integer'\nwrap = 'wrap'\ngroup = 2\n{line}"
+        );
+        let evaluator = Model::parse(&text, "own.toml").unwrap().evaluator(&i).unwrap();
+        let mut case = Case::zeros(&i);
+        for k in 0..4 {
+            (case.a[k], case.b[k]) = (255, u64::from(b[k] as u8));
+        }
+        case.c = u64::from(c as u32);
+        let mut tiles = Tiles::zeros(&i, 1);
+        tiles.place(&i, 0, 0, 0, &case);
+        assert_eq!(evaluator.execute(&tiles).get(0), evaluator.dot(&case), "{line}");
+        evaluator.dot(&case) as u32 as i32
+    };
+    assert_eq!(of("", [127, 127, 1, 1], 5), 5 + 255 * 256);
+    assert_eq!(of("group-bits = 16\n", [127, 127, 1, 1], 5), 5 + 32767 + 510);
+    assert_eq!(of("group-bits = 16\n", [-128, -128, 127, -127], -5), -5 - 32768);
+    assert_eq!(of("group-bits = 24\n", [-128, -128, 127, -127], -5), -5 - 65280);
 }

@@ -175,6 +175,14 @@ fn pairs(case: &Case) -> u64 {
     sum as u32 as u64
 }
 
+/// Pairs of products that saturate at 16 bits before they are added, as VPMADDUBSW and an addition do.
+fn narrow_pairs(case: &Case) -> u64 {
+    let term = |(a, b): (&u64, &u64)| i64::from(*a as u8) * i64::from(*b as i8);
+    let products: Vec<i64> = case.a.iter().zip(&case.b).map(term).collect();
+    let pairs = products.chunks(2).map(|pair| pair.iter().sum::<i64>().clamp(i16::MIN.into(), i16::MAX.into()));
+    (i64::from(case.c as i32) + pairs.sum::<i64>()) as u32 as u64
+}
+
 /// Integers in an accumulator of 24 bits, which wraps around.
 fn narrow(case: &Case) -> u64 {
     let products = case.a.iter().zip(&case.b).map(|(a, b)| i64::from(*a as i8) * i64::from(*b as i8));
@@ -224,7 +232,7 @@ fn held_out(identification: &Identification, unit: &mut Unit, i: &Instruction, t
 }
 
 /// Units, their instructions, and a part of the rule that is found. Those that take longer come last.
-const UNITS: [(&str, Compute, &str, &str); 5] = [
+const UNITS: [(&str, Compute, &str, &str); 6] = [
     (
         "vortex",
         vortex,
@@ -236,6 +244,12 @@ const UNITS: [(&str, Compute, &str, &str); 5] = [
         pairs,
         r#"{ name = "pairs.m4n4k8.s32.s16.s16.s32", m = 4, n = 4, k = 8, a = "s16", b = "s16", c = "s32", d = "s32" }"#,
         "group = 2",
+    ),
+    (
+        "pairs at 16 bits",
+        narrow_pairs,
+        r#"{ name = "narrow-pairs.m4n4k8.s32.u8.s8.s32", m = 4, n = 4, k = 8, a = "u8", b = "s8", c = "s32", d = "s32" }"#,
+        "group-bits = 16",
     ),
     (
         "24 bits",
@@ -257,7 +271,7 @@ const UNITS: [(&str, Compute, &str, &str); 5] = [
     ),
 ];
 /// How many of them are quick.
-const QUICK: usize = 2;
+const QUICK: usize = 3;
 
 #[test]
 fn open_hardware_is_identified_from_nothing() {

@@ -176,11 +176,18 @@
   function deliver(held, to) {
     const { value, payload } = held;
     if (value.kind === "nan") return (payload && quiet(payload, to.format)) ?? to.nan;
-    const code = encode(to.format, value, to.rounding, to.overflow) ?? to.nan;
-    if (value.kind !== "finite") return code;
+    const beyond = to["overflow-test"] === "exact" && value.kind === "finite" && isBeyond(value, to.format);
+    const code = encode(to.format, beyond ? finite(value.negative, 1n, 1 << 20) : value, to.rounding, to.overflow) ?? to.nan;
+    if (value.kind !== "finite" || beyond) return code;
     if (isFlushed(value, code, to)) return zero(to.format, value.negative && to.subnormals === "signed-zero") ?? code;
     if (decode(to.format, code).class !== "zero") return code;
     return zero(to.format, zeroSign(value, held.agrees, to)) ?? code;
+  }
+
+  /** True if the magnitude of a finite value exceeds the largest number of a format. */
+  function isBeyond(value, format) {
+    const rest = minus({ ...value, negative: false }, decode(format, encode(format, finite(false, 1n, 1 << 20), "RZ", "saturate")));
+    return !isZero(rest) && !rest.negative;
   }
 
   /** True if a value that rounds to zero becomes -0. */
@@ -506,14 +513,21 @@
       if (step.saturates) return value < lowest ? lowest : value >= lowest + range ? lowest + range - 1n : value;
       return lowest + ((((value - lowest) % range) + range) % range);
     };
-    let held = signed(own.c, operands.c);
+    const groupEnd = step.group_bits ? 1n << BigInt(step.group_bits - 1) : null;
+    const ofGroup = (value) => {
+      if (groupEnd === null) return value;
+      return value < -groupEnd ? -groupEnd : value >= groupEnd ? groupEnd - 1n : value;
+    };
+    let [held, group] = [signed(own.c, operands.c), 0n];
     tell("c", held);
     operands.a.forEach((a, at) => {
       const b = operands.b[logical(instruction, operands.positions, at)];
       const term = instruction.xor ? signed(own.a, a ^ b) : signed(own.a, a) * signed(own.b, b);
       tell(`a[${at}]${instruction.xor ? "^" : "*"}b[${at}]`, term);
-      held += term;
+      group += term;
       if ((at + 1) % step.every === 0 || at + 1 === operands.a.length) {
+        held += ofGroup(group);
+        group = 0n;
         tell("sum", held);
         held = within(held);
       }

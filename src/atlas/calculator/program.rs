@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     arithmetic::{
         Addend, Destination, ElementaryOperation, Factors, IntegerSum, InvalidOperations, KeyValue, Multiply,
-        NanOperand, OppositeInfinities, Program, Scaling, Source, SpecialOperands, Sum, Unpack, Wrap,
+        NanOperand, OppositeInfinities, OverflowTest, Program, Scaling, Source, SpecialOperands, Sum, Unpack, Wrap,
         ZeroTimesInfinity,
     },
     format::{Encoding, Float, Format, Zeros},
@@ -170,11 +170,12 @@ fn operation(operation: &ElementaryOperation, formats: &mut Formats) -> Map<Stri
             "to": destination(to, formats),
             "nans": nans(order),
         }),
-        ElementaryOperation::Integer(IntegerSum { wrap, group, bits }) => json!({
+        ElementaryOperation::Integer(IntegerSum { wrap, group, bits, group_bits }) => json!({
             "operation": "integer",
             "saturates": *wrap == Wrap::Saturate,
             "every": group,
             "bits": bits,
+            "group_bits": group_bits,
         }),
     };
     match object {
@@ -239,6 +240,8 @@ fn destination(to: &Destination, formats: &mut Formats) -> Value {
     let mut object = target(&to.target, formats);
     set(&mut object, "subnormals", Some(to.subnormals.name()));
     set(&mut object, "tininess", Some(to.tininess.name()));
+    let is_exact = to.overflow_test == OverflowTest::Exact;
+    set(&mut object, "overflow-test", is_exact.then(|| to.overflow_test.name()));
     set(&mut object, "zero", Some(to.zero.name()));
     object
 }

@@ -88,7 +88,8 @@ impl Draw {
             }
             _ => String::new(),
         };
-        format!("{{ format = \"{format}\", rounding = \"{}\"{overflow}{flush} }}", self.rounding())
+        let test = if self.chance(8) { ", overflow-test = \"exact\"" } else { "" };
+        format!("{{ format = \"{format}\", rounding = \"{}\"{overflow}{flush}{test} }}", self.rounding())
     }
 
     /// An alignment of a rounded or unrounded sum.

@@ -22,8 +22,8 @@ pub use language::{
     limits::holds_sums,
     node::{Indices, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, Parts, ResultTininess,
-        Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, OverflowTest, Parts,
+        ResultTininess, Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
         ZeroTimesInfinity,
     },
     setting::{Place, Setting},

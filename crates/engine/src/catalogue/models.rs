@@ -3,8 +3,8 @@
 use crate::{
     arithmetic::{
         CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS,
-        NodeKey, NodeKind, OppositeInfinities, Parts, Program, Rounded, Rule, SpecialOperands, Specials, Start, Step,
-        Subnormals, Wrap, ZeroSign, ZeroTerms, ZeroTimesInfinity, aliases,
+        NodeKey, NodeKind, OppositeInfinities, OverflowTest, Parts, Program, Rounded, Rule, SpecialOperands, Specials,
+        Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms, ZeroTimesInfinity, aliases,
     },
     isa::{self, Instruction},
     report::{Table, counted},
@@ -400,6 +400,7 @@ fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
             "product-bits",
             "normalised",
             "specials",
+            "overflow-test",
             "special-operands",
             "special-c",
             "zero-times-infinity",
@@ -440,6 +441,8 @@ fn step(rule: &Rule) -> String {
     words.extend((rule.normalised == Some(true)).then(|| "products normalised".into()));
     words.extend((rule.start == Start::Product).then(|| "from the first product".into()));
     words.extend((rule.specials == Specials::Operands).then(|| "infinities and NaN from operands".into()));
+    let exact = rule.overflow_test == OverflowTest::Exact;
+    words.extend(exact.then(|| "overflow before rounding".into()));
     words.extend(special_values(rule));
     words.extend((rule.zero_terms != ZeroTerms::Ignored).then(|| format!("zeros aligned: {}", rule.zero_terms.name())));
     words.extend(rule.wrap.map(|wrap| if wrap == Wrap::Wrap { "wraps" } else { "saturates" }.into()));

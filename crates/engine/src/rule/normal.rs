@@ -5,8 +5,9 @@
 
 use crate::{
     arithmetic::{
-        Alignment, Destination, ElementaryOperation, Factors, Multiply, OperationStep, OppositeInfinities, Program,
-        ResultTininess, Scaling, Source, SpecialOperands, Subnormals, Sum, ZeroSign, ZeroTimesInfinity,
+        Alignment, Destination, ElementaryOperation, Factors, Multiply, OperationStep, OppositeInfinities,
+        OverflowTest, Program, ResultTininess, Scaling, Source, SpecialOperands, Subnormals, Sum, ZeroSign,
+        ZeroTimesInfinity,
     },
     format::{Format, Overflow, Rounding},
     softfloat::ResultTarget,
@@ -152,6 +153,10 @@ impl Numbers {
 
     /// Drops settings of a destination without effect on these numbers.
     fn destination(&self, to: &mut Destination) -> Option<()> {
+        let finite = Numbers { infinite: false, ..*self };
+        if !finite.overflows(to.target.format) {
+            to.overflow_test = OverflowTest::Rounded;
+        }
         self.target(&mut to.target);
         if self.quantum >= to.target.format.float()?.emin() {
             to.subnormals = Subnormals::Keep;
@@ -298,9 +303,10 @@ fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Opti
     let is_last = program.output.value == Source::Value(number) && !program.output.passes_nan;
     let used = program.operations().any(|other| other.sources().contains(&Source::Value(number)));
     let nearest = to.target.rounding == Rounding::Rne && d.rounding == Rounding::Rne;
-    let usual = [to.target, d].iter().all(|target| {
-        matches!(target.overflow, Overflow::Standard | Overflow::Infinity) && target.format.has_infinity()
-    });
+    let usual = to.overflow_test == OverflowTest::Rounded
+        && [to.target, d].iter().all(|target| {
+            matches!(target.overflow, Overflow::Standard | Overflow::Infinity) && target.format.has_infinity()
+        });
     if !is_last || used || !nearest || !usual || to.subnormals != Subnormals::Keep || !to.target.format.holds(d.format)
     {
         return None;

@@ -53,8 +53,10 @@ pub fn equal(programs: [&Program; 2]) -> Option<String> {
 /// The number of saturations of an integer sum has no effect if the sum only rises.
 fn rising(pair: &RulePair) -> Option<String> {
     let i = pair.instruction;
-    let saturates =
-        |rule: &Rule| rule.step == Step::Integer && rule.wrap == Some(Wrap::Saturate) && rule.accumulator.is_none();
+    let saturates = |rule: &Rule| {
+        let whole = rule.accumulator.is_none() && rule.group_bits.is_none();
+        rule.step == Step::Integer && rule.wrap == Some(Wrap::Saturate) && whole
+    };
     let unsigned = [i.a, i.b].iter().all(|format| format.encoding == Encoding::Integer { signed: false });
     (unsigned && pair.rules.iter().all(|rule| saturates(rule)))
         .then(|| "no product is negative, so a saturated sum stays saturated".into())

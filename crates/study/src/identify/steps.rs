@@ -3,8 +3,8 @@
 use super::candidate::{candidate, program};
 use crate::{
     arithmetic::{
-        self, Alignment, Conversion, Destination, ElementaryOperation, Node, NodeKind, NodeResult, Program,
-        ResultTininess, Rounded, Rule, Subnormals, Term, ZeroSign,
+        self, Alignment, Conversion, Destination, ElementaryOperation, Node, NodeKind, NodeResult, OverflowTest,
+        Program, ResultTininess, Rounded, Rule, Subnormals, Term, ZeroSign,
     },
     format::{self, Format, Overflow, Rounding},
     isa::Instruction,
@@ -376,6 +376,7 @@ fn destination(target: Target, (d, nan): (&Format, u64), zero: ZeroSign) -> Dest
     let Target { format, rounding, overflow } = target;
     let nan = if format == d { nan } else { format.nan().unwrap_or(0) };
     Destination {
+        overflow_test: OverflowTest::Rounded,
         target: ResultTarget { format, rounding, overflow, nan },
         subnormals: Subnormals::Keep,
         tininess: ResultTininess::After,

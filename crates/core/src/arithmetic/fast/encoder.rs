@@ -8,7 +8,7 @@ use super::{
     word::PieceLanes,
 };
 use crate::{
-    arithmetic::{Destination, ResultTininess, Subnormals, ZeroSign},
+    arithmetic::{Destination, OverflowTest, ResultTininess, Subnormals, ZeroSign},
     base::vectors::vectorised,
     format::{Finite, Float, Real, Rounding, Zeros},
     softfloat::ResultTarget,
@@ -120,7 +120,7 @@ pub(super) struct NumberEncoder {
 impl NumberEncoder {
     /// `None` for formats that the kernel does not support.
     pub(super) fn new(to: &Destination) -> Option<NumberEncoder> {
-        let Destination { target, subnormals, tininess, zero } = to;
+        let Destination { target, subnormals, tininess, zero, .. } = to;
         let subnormals = *subnormals;
         // Without trailing bits, the exponent decides ties.
         let f = supported(target.format).filter(|f| f.signed && f.trailing_bits > 0)?;
@@ -162,7 +162,8 @@ impl NumberEncoder {
     /// Encoder of the last value to D, without flushing.
     pub(super) fn to_output(target: &ResultTarget) -> Option<NumberEncoder> {
         let (subnormals, tininess, zero) = (Subnormals::Keep, ResultTininess::After, ZeroSign::Ieee);
-        NumberEncoder::new(&Destination { target: *target, subnormals, tininess, zero })
+        let overflow_test = OverflowTest::Rounded;
+        NumberEncoder::new(&Destination { target: *target, subnormals, tininess, overflow_test, zero })
     }
 
     /// True if it rounds, in 32 bits, sums of `bits` bits whose leading bit has an exponent in this range.

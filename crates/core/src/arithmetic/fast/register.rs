@@ -67,7 +67,7 @@ impl RegisterNumber {
 impl Register {
     /// `None` for other formats.
     pub(super) fn new(to: &Destination) -> Option<Register> {
-        let Destination { target, subnormals, tininess, zero } = to;
+        let Destination { target, subnormals, tininess, zero, .. } = to;
         let float = wide(target.format)?;
         let beyond = |negative| Real::Finite(Finite::exact(negative, 1, 1 << 20));
         let infinity = |negative| Real::Infinity { negative };

@@ -3,11 +3,11 @@
 use super::{
     decoder::{NumberDecoder, numbers},
     encoder::{MagnitudeWord, NumberEncoder, encode},
-    number::{COUNT, Number},
+    number::{COUNT, Number, UNKNOWN},
     register::{Register, wide},
 };
 use crate::{
-    arithmetic::Destination,
+    arithmetic::{Destination, OverflowTest},
     format::{Finite, Format, Real},
     softfloat::ResultTarget,
 };
@@ -49,6 +49,8 @@ enum StageRounding {
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     rounding: StageRounding,
+    /// Codes of the largest numbers, if what is rounded to them may overflow: the reference decides.
+    largest: Option<[u32; 2]>,
     pub(super) extent: Extent,
     /// Encoder straight to D, where every finite code stays the same.
     pub(super) last: Option<NumberEncoder>,
@@ -58,13 +60,19 @@ impl Stage {
     /// `None` for a format that the kernel does not support.
     pub(super) fn new(to: &Destination, output: &ResultTarget) -> Option<Stage> {
         let extent = Extent::rounded(to.target.format)?;
+        let is_exact = to.overflow_test == OverflowTest::Exact;
         if let Some(register) = Register::new(to) {
-            return Some(Stage { rounding: StageRounding::Register(Box::new(register)), extent, last: None });
+            if is_exact {
+                return None;
+            }
+            let rounding = StageRounding::Register(Box::new(register));
+            return Some(Stage { largest: None, rounding, extent, last: None });
         }
         let encoder = NumberEncoder::new(to)?;
         let decoder = NumberDecoder::plain(to.target.format)?;
-        let last = encoder.then(&to.target, output);
-        Some(Stage { rounding: StageRounding::Codes(encoder, decoder), extent, last })
+        let last = encoder.then(&to.target, output).filter(|_| !is_exact);
+        let largest = is_exact.then(|| [false, true].map(|negative| to.target.format.largest(negative) as u32));
+        Some(Stage { largest, rounding: StageRounding::Codes(encoder, decoder), extent, last })
     }
 
     /// True if finite values become NaN.
@@ -80,6 +88,11 @@ impl Stage {
                 let mut codes = [0; COUNT];
                 encode(encoder, number, &mut codes);
                 numbers(decoder, &codes, held);
+                if let Some(largest) = self.largest {
+                    for (code, special) in codes.iter().zip(&mut held.special) {
+                        *special |= if largest.contains(code) { UNKNOWN } else { 0 };
+                    }
+                }
             }
             StageRounding::Register(register) => register.hold(number, held),
         }

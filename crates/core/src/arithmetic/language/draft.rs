@@ -3,8 +3,8 @@
 use super::{
     node::NodeResult,
     rule::{
-        Alignment, Conversion, NanOperand, OppositeInfinities, ResultTininess, Rounded, SpecialOperands, Specials,
-        Split, Step, Subnormals, Wrap, ZeroSign, ZeroTerms, ZeroTimesInfinity,
+        Alignment, Conversion, NanOperand, OppositeInfinities, OverflowTest, ResultTininess, Rounded, SpecialOperands,
+        Specials, Split, Step, Subnormals, Wrap, ZeroSign, ZeroTerms, ZeroTimesInfinity,
     },
 };
 use crate::format::Format;
@@ -40,6 +40,8 @@ pub(crate) struct Draft {
     pub result_subnormals: Subnormals,
     /// Definition of subnormal results without a definition of their own.
     pub result_tininess: ResultTininess,
+    /// Value that decides overflow, of results without a test of their own.
+    pub overflow_test: OverflowTest,
     /// Cut of significands into pieces.
     pub split: Option<Split>,
     /// k of each group, in the order of the sums.
@@ -115,6 +117,8 @@ pub(crate) enum DraftKind {
         group: usize,
         /// Bits of the range; `None` uses the bits of D.
         bits: Option<u32>,
+        /// Bits in which the sum of a group saturates before it is added.
+        group_bits: Option<u32>,
     },
 }
 

@@ -12,14 +12,14 @@ use super::{
     draft::Draft,
     evidence::{self, Evidence, sources},
     limits::{
-        EXPONENT, LANES, PLACE, REACH, WIDTH, alignment, at_least_one, group, lanes, late, nan_operands, nodes,
-        normalised, outside, parts, patterns, split, sum_format,
+        EXPONENT, GROUP_BITS, LANES, PLACE, REACH, WIDTH, alignment, at_least_one, group, lanes, late, nan_operands,
+        nodes, normalised, outside, parts, patterns, split, sum_format,
     },
     lowering, near,
     node::{Indices, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, Parts, ResultTininess,
-        Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, OverflowTest, Parts,
+        ResultTininess, Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
         ZeroTimesInfinity,
     },
     setting::{EXPONENTS, Setting, WIDTHS, says},
@@ -183,7 +183,7 @@ const SUM: &[NodeKind] = &[NodeKind::Sum];
 const CHAIN: &[NodeKind] = &[NodeKind::Fma];
 const TERMS: &[NodeKind] = &[NodeKind::Sum, NodeKind::Add];
 
-const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN (eXmY for a register of any width, such as e8m27); RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan, saturate or saturate-finite, for results beyond the largest number and infinities; like result-subnormals and result-tininess (the default)";
+const TO: &str = "{ format, rounding, overflow, subnormals, tininess, overflow-test }: a format with signs, zero and NaN (eXmY for a register of any width, such as e8m27); RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan, saturate or saturate-finite, for results beyond the largest number and infinities; like result-subnormals, result-tininess and overflow-test (the default)";
 
 keys! {
 /// Computation of `d = c + sum over k of a*b` by a set of instructions.
@@ -307,6 +307,14 @@ KEYS: RuleKey {
         lower: |r, d| d.result_tininess = r.result_tininess,
         setting: says("definition of a subnormal result").sets("subnormal results").usual("after").near(near::tininess).general(),
     }
+    #[serde(default)]
+    overflow_test: OverflowTest = "overflow-test" {
+        meaning: "value that is compared with the largest number: the result after rounding (rounded), or before it (exact), so that what would be rounded to that number overflows; absent: rounded",
+        values: "rounded or exact",
+        variants: FLOATING,
+        lower: |r, d| d.overflow_test = r.overflow_test,
+        setting: says("value that decides overflow").sets("test of overflow").usual("rounded").near(|s| near::words(s, &["rounded", "exact"])).general().shapes(&["overflow"]),
+    }
     split: Option<Split> = "split" {
         meaning: "cut of the significands of A and B into pieces; the product of two pieces is a term with the exponent of the whole product; absent: no cut",
         values: "{ a, b }: lists of widths, from the leading bit down, which add up to the precision",
@@ -361,6 +369,7 @@ KEYS: RuleKey {
             ("overflow", says("overflow of a product").usual("standard").near(near::overflows)),
             ("subnormals", says("treatment of a subnormal product").searched(near::flushes)),
             ("tininess", says("definition of a subnormal product").searched(|s| near::target_tininess(s, "product"))),
+            ("overflow-test", says("value that decides overflow of a product").searched(near::overflow_tests)),
         ],
     }
     product_limit: Option<i32> = "product-limit" {
@@ -486,6 +495,7 @@ KEYS: RuleKey {
             ("overflow", says("overflow of a sum").usual("standard").near(near::overflows).decides(&["overflow"])),
             ("subnormals", says("treatment of a subnormal sum").searched(near::flushes)),
             ("tininess", says("definition of a subnormal sum").searched(|s| near::target_tininess(s, "result"))),
+            ("overflow-test", says("value that decides overflow of a sum").searched(near::overflow_tests)),
         ],
     }
     between: Option<Rounded> = "between" {
@@ -501,6 +511,7 @@ KEYS: RuleKey {
             ("overflow", says("overflow of a sum where another step continues").usual("standard").near(near::overflows)),
             ("subnormals", says("treatment of a subnormal sum where another step continues").searched(near::flushes)),
             ("tininess", says("definition of a subnormal sum where another step continues").searched(|s| near::target_tininess(s, "between"))),
+            ("overflow-test", says("value that decides overflow where another step continues").searched(near::overflow_tests)),
         ],
     }
     addition: Option<Rounded> = "addition" {
@@ -516,6 +527,7 @@ KEYS: RuleKey {
             ("overflow", says("overflow of an ordinary addition").usual("standard").near(near::overflows)),
             ("subnormals", says("treatment of a subnormal result of an ordinary addition").searched(near::flushes)),
             ("tininess", says("definition of a subnormal result of an ordinary addition").searched(|s| near::target_tininess(s, "addition"))),
+            ("overflow-test", says("value that decides overflow of an ordinary addition").searched(near::overflow_tests)),
         ],
     }
     output: Option<Conversion> = "output" {
@@ -544,6 +556,12 @@ KEYS: RuleKey {
         check: |r| at_least_one("accumulator", r.accumulator.map(|bits| bits as usize)),
         lower: lowering::accumulator,
         setting: says("bits of the accumulator of an integer sum").sets("bits of the accumulator").near(near::accumulators),
+    }
+    group_bits: Option<u32> = "group-bits" {
+        meaning: "bits of the signed range in which the sum of the products of a group saturates before it is added; absent: it is exact",
+        values: "2 to 64",
+        variants: INTEGER,
+        setting: says("bits in which the sum of a group saturates").limited(GROUP_BITS).sets("bits of sums of groups").near(near::group_bits),
     }
     nan_operands: Option<Vec<NanOperand>> = "nan-operands" {
         meaning: "order in which NaN operands of a step become the result, made quiet, with the leading bits of the payload (product by product in a fused or exact step); absent: every NaN result is nan",
@@ -650,7 +668,7 @@ NODE_KEYS: NodeKey {
     }
     result: Option<NodeResult> = "result" {
         meaning: "target to which the result (in fma and add, of each step) is rounded; aligned: it stays unrounded, a term of another sum with the exponent that it was aligned to; normalised: the same with the exponent of its leading bit",
-        values: "{ format, rounding, overflow, subnormals, tininess } as in a rule; for a sum also \"aligned\" or \"normalised\"",
+        values: "{ format, rounding, overflow, subnormals, tininess, overflow-test } as in a rule; for a sum also \"aligned\" or \"normalised\"",
         variants: NODES,
         required: true,
         check: nodes::result,

@@ -13,6 +13,8 @@ pub(super) const WIDTH: [i32; 2] = [0, 60];
 pub(super) const REACH: [i32; 2] = [1, 60];
 /// Range of the places of a sticky bit below the last kept bit.
 pub(super) const PLACE: [i32; 2] = [1, 32];
+/// Bits of the range of a group of integer products.
+pub(super) const GROUP_BITS: [i32; 2] = [2, 64];
 /// Range of the number of lanes, at most the products of a group.
 pub(super) const LANES: [i32; 2] = [1, 1024];
 /// Range of exponents. The terms of this crate's formats have exponents above -3000.

@@ -173,6 +173,12 @@ pub(super) fn accumulators(site: &Site) -> Values {
     or_none(site, numbers(near.into_iter().filter(|bits| (1..=d).contains(bits))))
 }
 
+/// Usual widths of sums of groups, if products are added in groups; else none.
+pub(super) fn group_bits(site: &Site) -> Values {
+    let others = || or_none(site, numbers([16, 24].into_iter().filter(|bits| site.number() != Some(*bits))));
+    site.rule().and_then(|rule| rule.group).map_or_else(Vec::new, |_| others())
+}
+
 /// Half and twice the number.
 pub(super) fn counts(site: &Site) -> Values {
     site.number().map_or_else(Vec::new, |now| numbers([now / 2, now * 2]))
@@ -256,6 +262,11 @@ pub(super) fn target_tininess(site: &Site, target: &str) -> Values {
         Some(_) => all_words(&TININESS),
         None => Vec::new(),
     }
+}
+
+/// Tests of overflow, for a target without one.
+pub(super) fn overflow_tests(site: &Site) -> Values {
+    if site.value.is_some() { Vec::new() } else { all_words(&["rounded", "exact"]) }
 }
 
 /// Exponents for an absent floor.

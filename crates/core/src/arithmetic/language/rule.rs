@@ -142,6 +142,18 @@ pub enum Specials {
 
 words!(named pub Specials: "steps" = Steps, "operands" = Operands);
 
+/// Value that decides whether a result overflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OverflowTest {
+    /// The rounded result, with an unbounded exponent, as in IEEE 754 (clause 7.4).
+    #[default]
+    Rounded,
+    /// The exact result: everything beyond the largest number overflows, also what would be rounded to it.
+    Exact,
+}
+
+words!(named pub OverflowTest: "rounded" = Rounded, "exact" = Exact);
+
 /// Values of operands whose codes stand for infinities and NaNs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SpecialOperands {
@@ -389,12 +401,22 @@ pub struct Rounded {
     /// Definition of a subnormal result; absent: the rule's `result-tininess`.
     #[serde(default)]
     pub tininess: Option<ResultTininess>,
+    /// Value that is compared with the largest number; absent: the rule's `overflow-test`.
+    #[serde(default, rename = "overflow-test")]
+    pub overflow_test: Option<OverflowTest>,
 }
 
 impl Rounded {
     /// Rounding with the usual overflow and subnormal results.
     pub fn new(format: &'static Format, rounding: Rounding) -> Rounded {
-        Rounded { format, rounding, overflow: Overflow::Standard, subnormals: None, tininess: None }
+        Rounded {
+            format,
+            rounding,
+            overflow: Overflow::Standard,
+            subnormals: None,
+            tininess: None,
+            overflow_test: None,
+        }
     }
 }
 

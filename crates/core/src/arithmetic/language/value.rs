@@ -9,8 +9,8 @@ use super::{
     keys::{KEYS, Key, NODE_KEYS, Node, Rule},
     node::{Indices, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, Parts, ResultTininess,
-        Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, OppositeInfinities, OverflowTest, Parts,
+        ResultTininess, Rounded, SpecialOperands, Specials, Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
         ZeroTimesInfinity,
     },
 };
@@ -175,6 +175,7 @@ enumerations!(
     ZeroSign: named,
     ZeroTerms: named,
     Specials: named,
+    OverflowTest: named,
     SpecialOperands: named,
     ZeroTimesInfinity: named,
     OppositeInfinities: named,
@@ -250,6 +251,7 @@ absent!(
     ResultTininess: ResultTininess::After,
     ZeroTerms: ZeroTerms::Ignored,
     Specials: Specials::Steps,
+    OverflowTest: OverflowTest::Rounded,
     SpecialOperands: SpecialOperands::Keep,
     ZeroTimesInfinity: ZeroTimesInfinity::Nan,
     OppositeInfinities: OppositeInfinities::Nan,
@@ -325,7 +327,7 @@ macro_rules! tables {
 }
 
 tables! {
-    Rounded: "format" = format, "rounding" = rounding, "overflow" = overflow, "subnormals" = subnormals, "tininess" = tininess;
+    Rounded: "format" = format, "rounding" = rounding, "overflow" = overflow, "subnormals" = subnormals, "tininess" = tininess, "overflow-test" = overflow_test;
     Conversion: "rounding" = rounding, "overflow" = overflow;
     Alignment: "bits" = bits, "rounding" = rounding, "floor" = floor, "sticky" = sticky, "reach" = reach, "sticky-place" = sticky_place, "carry" = carry, "saturates" = saturates, "complement" = complement;
     Lanes: "period" = period, "bits" = bits, "rounding" = rounding;

@@ -100,6 +100,7 @@ impl<'a> Frame<'a> {
             target: ResultTarget { format: to.format, rounding: to.rounding, overflow: to.overflow, nan },
             subnormals: to.subnormals.unwrap_or(self.draft.result_subnormals),
             tininess: to.tininess.unwrap_or(self.draft.result_tininess),
+            overflow_test: to.overflow_test.unwrap_or(self.draft.overflow_test),
             zero,
         }
     }

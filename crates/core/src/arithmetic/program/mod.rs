@@ -10,8 +10,8 @@ mod text;
 mod tree;
 
 use super::{
-    Alignment, NanOperand, OppositeInfinities, ResultTininess, Rule, SpecialOperands, Subnormals, Wrap, ZeroSign,
-    ZeroTimesInfinity,
+    Alignment, NanOperand, OppositeInfinities, OverflowTest, ResultTininess, Rule, SpecialOperands, Subnormals, Wrap,
+    ZeroSign, ZeroTimesInfinity,
 };
 use crate::{
     format::Format,
@@ -183,9 +183,16 @@ pub struct IntegerSum {
     pub group: usize,
     /// Bits of the range, which is signed if D is.
     pub bits: u32,
+    /// Bits of the signed range in which the sum of a group's products saturates before it is added; `None` if it is exact.
+    pub group_bits: Option<u32>,
 }
 
 impl IntegerSum {
+    /// The sum of a group's products as it is added.
+    pub(crate) fn of_group(&self, sum: i128) -> i128 {
+        self.group_bits.map_or(sum, |bits| sum.clamp(-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1))
+    }
+
     /// Brings a sum into the range.
     pub(crate) fn within(&self, sum: i128, signed: bool) -> i128 {
         let (low, high) = match signed {
@@ -299,6 +306,8 @@ pub struct Destination {
     pub subnormals: Subnormals,
     /// Definition of subnormal results, if they are not kept.
     pub tininess: ResultTininess,
+    /// Value that decides whether a result overflows.
+    pub overflow_test: OverflowTest,
     /// Sign of zero results.
     pub zero: ZeroSign,
 }
@@ -334,9 +343,11 @@ impl Program {
         self.unpack[2].wider.unwrap_or(self.instruction.c)
     }
 
-    /// True if infinities and NaNs of operands, and invalid operations, have the results of IEEE 754.
+    /// True if infinities and NaNs of operands, invalid operations and overflows have the results of IEEE 754.
     pub fn has_usual_specials(&self) -> bool {
+        let tests = self.operations().filter_map(ElementaryOperation::destination).map(|to| to.overflow_test);
         self.invalid == InvalidOperations::default()
+            && tests.into_iter().all(|test| test == OverflowTest::Rounded)
             && self.unpack.iter().all(|unpack| unpack.specials == SpecialOperands::Keep)
     }
 

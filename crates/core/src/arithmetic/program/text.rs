@@ -5,7 +5,8 @@ use std::fmt;
 
 use super::{
     super::{
-        NanOperand, OppositeInfinities, ResultTininess, SpecialOperands, Subnormals, Wrap, ZeroSign, ZeroTimesInfinity,
+        NanOperand, OppositeInfinities, OverflowTest, ResultTininess, SpecialOperands, Subnormals, Wrap, ZeroSign,
+        ZeroTimesInfinity,
     },
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Sum, Unpack,
 };
@@ -91,16 +92,16 @@ fn words(operation: &ElementaryOperation, xor: bool, k: usize) -> String {
         ElementaryOperation::Fma { factors, addend, to, nans: order } => {
             format!("{} + {} to {}{}", product(factors), source(addend), destination(to), nans(order))
         }
-        ElementaryOperation::Integer(IntegerSum { wrap, group, bits }) => {
+        ElementaryOperation::Integer(IntegerSum { wrap, group, bits, group_bits }) => {
             let terms = if xor { "exclusive ors" } else { "products" };
             let beyond = match wrap {
                 Wrap::Wrap => format!("modulo 2^{bits}"),
                 Wrap::Saturate => format!("saturated to {bits} bits"),
             };
-            format!(
-                "all {terms} and c, {beyond}{}",
-                if *group < k { format!(" after every {group}") } else { String::new() }
-            )
+            let of_groups =
+                group_bits.map_or_else(String::new, |bits| format!(", their sums saturated to {bits} bits"));
+            let every = if *group < k { format!(" after every {group}") } else { String::new() };
+            format!("all {terms} and c, {beyond}{every}{of_groups}")
         }
     }
 }
@@ -183,7 +184,11 @@ fn destination(to: &Destination) -> String {
         ZeroSign::Ieee => "",
         ZeroSign::ExactPositive => ", exact zero +0",
     };
-    format!("{}{flushed}{zero}", target(&to.target))
+    let test = match to.overflow_test {
+        OverflowTest::Rounded => "",
+        OverflowTest::Exact => ", overflow before rounding",
+    };
+    format!("{}{flushed}{zero}{test}", target(&to.target))
 }
 
 fn target(to: &ResultTarget) -> String {

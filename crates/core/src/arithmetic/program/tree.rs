@@ -112,13 +112,13 @@ impl Tree<'_> {
             _ => None,
         };
         let to = match node.kind {
-            DraftKind::Integer { wrap, group, bits } => {
+            DraftKind::Integer { wrap, group, bits, group_bits } => {
                 let d = self.frame.instruction.d;
                 let bits = bits.unwrap_or(d.bits);
                 if bits > d.bits {
                     return Err(format!("'accumulator' has {bits} bits, but {d} has {}", d.bits));
                 }
-                return Ok(self.value(node, ElementaryOperation::Integer(IntegerSum { wrap, group, bits })));
+                return Ok(self.value(node, ElementaryOperation::Integer(IntegerSum { wrap, group, bits, group_bits })));
             }
             DraftKind::Sum => return Ok(self.sum(node, factors, scaling, to)),
             DraftKind::Fma | DraftKind::Add | DraftKind::Sequential | DraftKind::Pairwise => to,

@@ -1,6 +1,8 @@
 //! Values between two operations: exact, with properties for alignments and NaNs.
 
-use super::super::{Destination, NanOperand, ResultTininess, SpecialOperands, Subnormals, Unpack, ZeroSign};
+use super::super::{
+    Destination, NanOperand, OverflowTest, ResultTininess, SpecialOperands, Subnormals, Unpack, ZeroSign,
+};
 use crate::format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding};
 
 #[derive(Debug, Clone, Copy)]
@@ -91,8 +93,11 @@ impl Held {
         if let (Real::Nan, Some(payload)) = (&self.value, self.payload) {
             return payload.quiet(to.target.format).unwrap_or(to.target.nan);
         }
+        let Real::Finite(value) = &self.value else { return to.target.round(&self.value) };
+        if to.overflow_test == OverflowTest::Exact && is_beyond(value, to.target.format) {
+            return to.target.round(&Real::Finite(Finite::exact(value.negative, 1, BEYOND)));
+        }
         let code = to.target.round(&self.value);
-        let Real::Finite(value) = &self.value else { return code };
         let zero = |negative| to.target.format.zero(negative).or(to.target.format.zero(false)).unwrap_or(code);
         if is_flushed(value, code, to) {
             return zero(value.negative && to.subnormals == Subnormals::SignedZero);
@@ -131,6 +136,16 @@ impl Payload {
         };
         format.quiet_nan(self.negative, trailing)
     }
+}
+
+/// Exponent of a number beyond every format.
+const BEYOND: i32 = 1 << 20;
+
+/// True if the magnitude of a value exceeds the largest number of a format.
+fn is_beyond(value: &Finite, format: &Format) -> bool {
+    let Real::Finite(largest) = format.decode(format.largest(false)).real() else { return false };
+    let rest = Finite { negative: false, ..*value }.minus(&largest);
+    if rest.is_zero() { value.sticky } else { !rest.negative }
 }
 
 /// True if a finite result with this code is subnormal and flushed.

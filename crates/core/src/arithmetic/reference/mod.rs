@@ -297,15 +297,17 @@ fn integer<O: Observer>(program: &Program, integer_sum: &IntegerSum, case: &Case
         if datum.negative { -(datum.significand as i128) } else { datum.significand as i128 }
     };
     let exact = |sum: i128| Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0));
-    let mut sum = signed(i.c, case.c);
+    let (mut sum, mut group) = (signed(i.c, case.c), 0);
     observer.line(|| ExplanationLine::new(None, "c", exact(sum)));
     for (at, &a) in case.a.iter().enumerate() {
         let (x, y) = i.factors(a, case.b[case.logical(i, at)]);
         let term = signed(i.a, x) * signed(i.b, y);
         let operation = if i.xor { "^" } else { "*" };
         observer.line(|| ExplanationLine::new(None, format!("a[{at}]{operation}b[{at}]"), exact(term)));
-        sum += term;
+        group += term;
         if (at + 1).is_multiple_of(integer_sum.group) || at + 1 == case.a.len() {
+            sum += integer_sum.of_group(group);
+            group = 0;
             observer.line(|| ExplanationLine::new(None, "sum", exact(sum)));
             sum = integer_sum.within(sum, i.d.largest(true) != 0);
         }

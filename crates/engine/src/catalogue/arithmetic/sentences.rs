@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     arithmetic::{
-        ElementaryOperation, OppositeInfinities, Program, ResultTininess, SpecialOperands, Subnormals, ZeroSign,
-        ZeroTimesInfinity,
+        ElementaryOperation, OppositeInfinities, OverflowTest, Program, ResultTininess, SpecialOperands, Subnormals,
+        ZeroSign, ZeroTimesInfinity,
     },
     base::sentence::capitalised,
     format::Overflow,
@@ -200,6 +200,8 @@ fn exceptions(program: &Program) -> Option<String> {
         Overflow::Saturate => Some("overflow saturates".to_string()),
         Overflow::SaturateFinite => Some("overflow of finite results saturates".to_string()),
     }));
+    let exact = destinations.iter().any(|to| to.overflow_test == OverflowTest::Exact);
+    parts.extend(exact.then(|| "overflow decided before rounding".to_string()));
     parts.extend(program.specials.is_some().then(|| "infinities and NaNs decided before the sum".to_string()));
     parts.extend(special_values(program));
     parts.push(match program.output.passes_nan {

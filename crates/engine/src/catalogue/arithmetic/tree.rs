@@ -237,9 +237,10 @@ impl Builder<'_> {
             Wrap::Saturate => format!("saturated to {} bits", sum.bits),
         };
         let every = (sum.group < i.stored_k()).then(|| format!("after every {} products", sum.group));
+        let of_groups = sum.group_bits.map(|bits| format!("sums of products saturated to {bits} bits"));
         let inputs = [leaf(name.into(), &ks), leaf(format!("c ({})", i.c.name), &[])];
         let exact = |part| Input { part, rounded: Vec::new(), taken: Vec::new(), count: 1 };
-        let words = [beyond].into_iter().chain(every).collect();
+        let words = [beyond].into_iter().chain(every).chain(of_groups).collect();
         step_of(StepKind::Exact, words, inputs.into_iter().map(exact).collect())
     }
 

@@ -241,10 +241,16 @@ pub(super) fn flushed(mut value: Enclosed, subnormals: Subnormals, format: &Form
 /// The sum of integers: exact, unless it leaves its range.
 fn integer(program: &Program, integer_sum: &IntegerSum, products: &dyn StepProducts, c: Enclosed) -> Enclosed {
     let all = (0..program.instruction.stored_k()).map(|k| products.product(&Factors { k, a: u64::MAX, b: u64::MAX }));
-    let mut sum = all.fold(c, |sum, product| sum.plus(&product)).capped(products.cap());
+    let all: Vec<Enclosed> = all.collect();
+    let saturates = |group: &[Enclosed]| {
+        let most: f64 = group.iter().map(Enclosed::most).sum();
+        integer_sum.group_bits.is_some_and(|bits| most >= power(bits as i32 - 1))
+    };
+    let of_group = all.chunks(integer_sum.group).any(saturates);
+    let mut sum = all.iter().fold(c, |sum, product| sum.plus(product)).capped(products.cap());
     let signed = program.instruction.d.largest(true) != 0;
     let bits = integer_sum.bits as i32 - i32::from(signed);
-    if sum.most() >= power(bits) {
+    if of_group || sum.most() >= power(bits) {
         sum.error.add(ErrorSource::Step, f64::INFINITY);
     }
     sum

@@ -11,7 +11,8 @@ use std::fmt::Write;
 use super::constants::constants;
 use crate::{
     arithmetic::{
-        Destination, ElementaryOperation, Program, ResultTininess, Source, SpecialOperands, Subnormals, Wrap, ZeroSign,
+        Destination, ElementaryOperation, OverflowTest, Program, ResultTininess, Source, SpecialOperands, Subnormals,
+        Wrap, ZeroSign,
     },
     format::{self, Finite, Overflow, Real, Rounding},
     softfloat::ResultTarget,
@@ -96,9 +97,10 @@ impl Destinations {
             };
             format!(
                 "{}struct To{number} : TargetOf{number} {{\n    static constexpr int SUBNORMALS = {}, TININESS = {tininess}, \
-                 ZERO = {zero};\n}};\n",
+                 ZERO = {zero};\n    static constexpr bool EXACT_OVERFLOW = {};\n}};\n",
                 record(&format!("Of{number}"), &to.target),
                 subnormals(to.subnormals),
+                to.overflow_test == OverflowTest::Exact,
             )
         };
         self.0.iter().enumerate().map(one).collect()
@@ -155,6 +157,7 @@ fn definitions(program: &Program) -> String {
         define("SATURATES", (sum.wrap == Wrap::Saturate).into());
         define("SUM_GROUP", sum.group as i64);
         define("SUM_BITS", sum.bits.into());
+        define("GROUP_BITS", sum.group_bits.unwrap_or(0).into());
         define("XOR", program.instruction.xor.into());
     }
     let infinite_is_nan = |at: usize| i64::from(program.unpack[at].specials == SpecialOperands::Nan);
