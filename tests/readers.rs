@@ -313,7 +313,7 @@ fn as_text(bytes: &[u8]) -> String {
 }
 
 /// A report and a checkpoint of the program.
-static OWN: LazyLock<[(String, Vec<u8>); 2]> = LazyLock::new(|| {
+static WRITTEN: LazyLock<[(String, Vec<u8>); 2]> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     ["report.json", "run.checkpoint"].map(|name| {
         let path = folder.path().join(name);
@@ -420,12 +420,12 @@ fn experiments() {
 
 #[test]
 fn checkpoints() {
-    hold("checkpoints", &OWN[1..], 1, |name, bytes| as_file(name, bytes, checkpoint::read).map(drop));
+    hold("checkpoints", &WRITTEN[1..], 1, |name, bytes| as_file(name, bytes, checkpoint::read).map(drop));
 }
 
 #[test]
 fn parts_of_reports() {
-    hold("parts_of_reports", &OWN[..1], 1, |_, bytes| reports::parts(&as_text(bytes)).map(drop));
+    hold("parts_of_reports", &WRITTEN[..1], 1, |_, bytes| reports::parts(&as_text(bytes)).map(drop));
 }
 
 #[test]

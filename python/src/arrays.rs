@@ -37,16 +37,16 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Makes codes of a format from the bytes of an array.
 pub(crate) fn codes(format: &'static Format, bytes: &PyReadonlyArray1<'_, u8>) -> PyResult<Codes> {
-    let own = Codes::from_bytes(format, bytes.as_slice()?.to_vec())
+    let codes = Codes::from_bytes(format, bytes.as_slice()?.to_vec())
         .ok_or_else(|| PyValueError::new_err(format!("codes of {format} have {} bytes each", format.bytes())))?;
     if format.bits as usize != 8 * format.bytes()
-        && let Some(at) = own.iter().position(|code| code > format.code_mask())
+        && let Some(at) = codes.iter().position(|code| code > format.code_mask())
     {
-        let code = own.get(at);
+        let code = codes.get(at);
         let message = format!("code {code:#x} at position {at} has more than the {} bits of {format}", format.bits);
         return Err(PyValueError::new_err(message));
     }
-    Ok(own)
+    Ok(codes)
 }
 
 /// The error for values without a code.

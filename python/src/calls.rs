@@ -106,7 +106,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error, cause: Option<PyErr>) -> 
     };
     let made = py
         .import("tcnum._tcnum")
-        .and_then(|own| own.getattr(name))
+        .and_then(|module| module.getattr(name))
         .and_then(|class| class.call1((as_parameters(&error.to_string()),)));
     let made = made.map_or_else(|failed| failed, PyErr::from_value);
     if cause.is_some() {

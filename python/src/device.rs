@@ -57,8 +57,8 @@ impl FunctionDevice {
         for (name, codes) in tiles.arrays() {
             arrays.set_item(name, PyArray1::from_slice(py, codes.as_bytes()))?;
         }
-        let own = instruction::Instruction(i.clone());
-        let d = self.function.answer.bind(py).call1((own, tiles.count, arrays))?;
+        let instruction = instruction::Instruction(i.clone());
+        let d = self.function.answer.bind(py).call1((instruction, tiles.count, arrays))?;
         if let Ok(bytes) = d.cast::<PyBytes>() {
             return Ok(bytes.as_bytes().to_vec());
         }

@@ -57,7 +57,7 @@ fn emulated<'py>(
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, &'static str)> {
     let raised = Raised::default();
     let (alpha, beta) = factors;
-    let c = c.map(|own| own.matrix()).transpose()?;
+    let c = c.map(|c| c.matrix()).transpose()?;
     let operands = ProductOperands { a: a.matrix()?, b: b.matrix()?, c, alpha, beta, batch: batch.max(1) };
     let d = call_with(py, &raised.clone(), || {
         crate::device::with(functions, &raised, || {

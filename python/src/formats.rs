@@ -24,7 +24,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Formats of files, the latest last.
-static OWN: Mutex<Vec<&'static Format>> = Mutex::new(Vec::new());
+static FILE_FORMATS: Mutex<Vec<&'static Format>> = Mutex::new(Vec::new());
 
 /// Finds a format or block format by name or in a TOML file.
 #[pyfunction]
@@ -44,7 +44,13 @@ fn shared(py: Python<'_>, format: AnyFormat, per: &str) -> PyResult<AnyFormat> {
 
 /// Finds a format by name or in a file; a file's format is then known by its name.
 pub(crate) fn resolve(py: Python<'_>, name: &str) -> PyResult<&'static Format> {
-    let known = OWN.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().find(|own| own.name == name).copied();
+    let known = FILE_FORMATS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .iter()
+        .rev()
+        .find(|format| format.name == name)
+        .copied();
     if let Some(format) = known {
         return Ok(format);
     }
@@ -56,9 +62,9 @@ pub(crate) fn resolve(py: Python<'_>, name: &str) -> PyResult<&'static Format> {
 /// Keeps a format of a file, which its name then finds.
 fn remember(format: &'static Format) {
     if format::find(format.name).is_err() {
-        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-        own.retain(|other| *other != format);
-        own.push(format);
+        let mut formats = FILE_FORMATS.lock().unwrap_or_else(PoisonError::into_inner);
+        formats.retain(|other| *other != format);
+        formats.push(format);
     }
 }
 
@@ -69,8 +75,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for AnyFormat {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<AnyFormat> {
-        if let Ok(own) = given.cast::<BlockFormatRecord>() {
-            return Ok(AnyFormat(FileContent::Blocks(own.get().0)));
+        if let Ok(blocks) = given.cast::<BlockFormatRecord>() {
+            return Ok(AnyFormat(FileContent::Blocks(blocks.get().0)));
         }
         Ok(AnyFormat(FileContent::Scalar(Some(given.cast::<ElementFormat>()?.get().0))))
     }
@@ -123,7 +129,7 @@ impl ElementFormat {
     }
 
     fn landmark(&self, name: &str) -> Option<f64> {
-        self.value(self.0.landmarks().into_iter().find(|(own, _)| *own == name).map(|(_, code)| code))
+        self.value(self.0.landmarks().into_iter().find(|(landmark, _)| *landmark == name).map(|(_, code)| code))
     }
 }
 

@@ -125,7 +125,10 @@ impl Instruction {
     /// Arrays of a tile, in order: name, name of the format, rows, columns.
     #[getter]
     fn operands(&self) -> Vec<(&'static str, &'static str, usize, usize)> {
-        isa::operands(&self.0).into_iter().map(|own| (own.name, own.format.name, own.rows, own.columns)).collect()
+        isa::operands(&self.0)
+            .into_iter()
+            .map(|operand| (operand.name, operand.format.name, operand.rows, operand.columns))
+            .collect()
     }
 
     fn __repr__(&self) -> String {

@@ -82,9 +82,9 @@ impl ModelFile {
 
     /// The arithmetic of an instruction on tiles of `m` rows and `n` columns; 0 means the instruction's own.
     fn arithmetic(&self, py: Python<'_>, instruction: &Instruction, m: usize, n: usize) -> PyResult<Evaluator> {
-        let own = &instruction.0;
+        let instruction = &instruction.0;
         let or = |given: usize, usual: usize| if given == 0 { usual } else { given };
-        let tile = isa::Instruction { m: or(m, own.m), n: or(n, own.n), ..own.clone() };
+        let tile = isa::Instruction { m: or(m, instruction.m), n: or(n, instruction.n), ..instruction.clone() };
         let evaluator = call(py, || self.model.evaluator(&tile))?;
         Ok(Evaluator { evaluator, tile })
     }
@@ -100,19 +100,19 @@ pub(crate) struct Evaluator {
 /// The operands of tiles from Python.
 struct GivenTiles<'py> {
     count: usize,
-    own: Vec<(&'static str, PyReadonlyArray1<'py, u8>)>,
+    operands: Vec<(&'static str, PyReadonlyArray1<'py, u8>)>,
 }
 
 impl GivenTiles<'_> {
     /// Bytes of the codes of each operand.
     fn arrays(&self) -> PyResult<Vec<(&'static str, &[u8])>> {
-        self.own.iter().map(|(name, array)| Ok((*name, array.as_slice()?))).collect()
+        self.operands.iter().map(|(name, array)| Ok((*name, array.as_slice()?))).collect()
     }
 }
 
 /// Checks the arrays that make up tiles of an instruction.
 fn arrays_of<'py>(i: &isa::Instruction, arrays: &Bound<'py, PyDict>) -> PyResult<GivenTiles<'py>> {
-    let (mut count, mut own) = (None, Vec::new());
+    let (mut count, mut given) = (None, Vec::new());
     for Operand { name, format, rows, columns } in operands(i) {
         let wrong = |what: String| PyValueError::new_err(format!("{name}: {what}"));
         let array = arrays.get_item(name)?.ok_or_else(|| wrong(format!("{i} needs it")))?;
@@ -128,18 +128,18 @@ fn arrays_of<'py>(i: &isa::Instruction, arrays: &Bound<'py, PyDict>) -> PyResult
         if name == "positions" {
             checked_positions(i, bytes)?;
         }
-        own.push((name, read));
+        given.push((name, read));
     }
-    Ok(GivenTiles { count: count.unwrap_or(0), own })
+    Ok(GivenTiles { count: count.unwrap_or(0), operands: given })
 }
 
 /// Refuses invalid positions of stored elements.
 fn checked_positions(i: &isa::Instruction, positions: &[u8]) -> PyResult<()> {
     let (Some(chunk), stored) = (i.chunk(), i.stored_k()) else { return Ok(()) };
-    for (row, own) in positions.chunks(stored.max(1)).enumerate() {
-        if !chunk.allows(own.iter().map(|position| u64::from(*position))) {
+    for (row, given) in positions.chunks(stored.max(1)).enumerate() {
+        if !chunk.allows(given.iter().map(|position| u64::from(*position))) {
             let rule = chunk.rule();
-            return Err(PyValueError::new_err(format!("positions: row {row} has {own:?}; each chunk has {rule}")));
+            return Err(PyValueError::new_err(format!("positions: row {row} has {given:?}; each chunk has {rule}")));
         }
     }
     Ok(())
@@ -191,14 +191,14 @@ fn explained<'py>(
     if read.count != 1 {
         return Err(PyValueError::new_err(format!("only one case can be explained, not {}", read.count)));
     }
-    let own = operands(i)
+    let given = operands(i)
         .into_iter()
-        .zip(&read.own)
+        .zip(&read.operands)
         .map(|(operand, (name, array))| Ok((*name, codes(operand.format, array)?)));
-    let own = own.collect::<PyResult<Vec<_>>>()?;
-    let tiles = Tiles::from_arrays(1, own).ok_or_else(|| PyValueError::new_err("a, b and c are needed"))?;
+    let given = given.collect::<PyResult<Vec<_>>>()?;
+    let tiles = Tiles::from_arrays(1, given).ok_or_else(|| PyValueError::new_err("a, b and c are needed"))?;
     let case = tiles.case(i, 0, 0, 0);
-    let said: Vec<_> = models.iter().map(|(_, own)| own.get().evaluator.explain(&case)).collect();
+    let said: Vec<_> = models.iter().map(|(_, evaluator)| evaluator.get().evaluator.explain(&case)).collect();
     let titles: Vec<String> = models.iter().map(|(name, _)| format!("model {name}")).collect();
     let results = titles.iter().zip(&said).map(|(title, said)| (&title[..], said.d));
     let report = Report {

@@ -53,16 +53,18 @@ struct PythonMatrix<'py> {
 
 /// Makes the arrays of a call, by name.
 fn arrays<'a>(py: Python<'_>, given: &'a [(String, PythonMatrix<'_>)]) -> PyResult<Vec<Array<'a>>> {
-    let array = |(name, own): &'a (String, PythonMatrix<'_>)| {
-        let kind = match &own.format {
+    let array = |(name, matrix): &'a (String, PythonMatrix<'_>)| {
+        let kind = match &matrix.format {
             Some(format) => Content::Format(resolve(py, format)?),
-            None => Content::Unsigned(own.width),
+            None => Content::Unsigned(matrix.width),
         };
-        let bytes = own.bytes.as_slice()?;
-        if own.rows.checked_mul(own.columns).and_then(|count| count.checked_mul(own.width)) != Some(bytes.len()) {
+        let bytes = matrix.bytes.as_slice()?;
+        if matrix.rows.checked_mul(matrix.columns).and_then(|count| count.checked_mul(matrix.width))
+            != Some(bytes.len())
+        {
             return Err(PyValueError::new_err(format!("{name}: its bytes do not match its shape")));
         }
-        Ok(Array { name: name.clone(), shape: vec![own.rows, own.columns], kind, bytes: Cow::Borrowed(bytes) })
+        Ok(Array { name: name.clone(), shape: vec![matrix.rows, matrix.columns], kind, bytes: Cow::Borrowed(bytes) })
     };
     given.iter().map(array).collect()
 }
@@ -205,8 +207,8 @@ fn checked(arrays: &[Array], model: Model, mut origin: Origin, quantise: bool, s
     let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
     let mut named = NamedMatrices { arrays, notes: &mut report.notes };
     let d = named.optional("d", None, Conversion::Keep)?.ok_or_else(|| Error::request("d is missing"))?;
-    if let Origin::Schedule(own) = &mut origin {
-        own.output.format = d.format;
+    if let Origin::Schedule(schedule) = &mut origin {
+        schedule.output.format = d.format;
     }
     let mut read = |name: &str, format, conversion| named.optional(name, format, conversion);
     let given = match &origin {

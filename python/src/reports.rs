@@ -28,55 +28,55 @@ pub(crate) fn python_outcome<'py>(
 /// Converts a report, with its tables and its text for a terminal.
 pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     let report = &report.clone().reworded(as_parameters);
-    let own = PyDict::new(py);
-    own.set_item("command", report.command.as_ref())?;
-    own.set_item("invocation", &report.invocation)?;
+    let report_dict = PyDict::new(py);
+    report_dict.set_item("command", report.command.as_ref())?;
+    report_dict.set_item("invocation", &report.invocation)?;
     let device = report.device.as_ref().map(|device| -> PyResult<_> {
-        let own = PyDict::new(py);
-        own.set_item("name", device.name.to_string())?;
-        own.set_item("description", &device.description)?;
+        let device_dict = PyDict::new(py);
+        device_dict.set_item("name", device.name.to_string())?;
+        device_dict.set_item("description", &device.description)?;
         let details = PyDict::new(py);
         device.details.iter().try_for_each(|(key, value)| details.set_item(key, value))?;
-        own.set_item("details", details)?;
-        Ok(own)
+        device_dict.set_item("details", details)?;
+        Ok(device_dict)
     });
-    own.set_item("device", device.transpose()?)?;
-    own.set_item("seed", report.seed)?;
-    own.set_item("answer", &report.answer)?;
-    own.set_item("notes", &report.notes)?;
-    own.set_item("model", &report.model)?;
-    own.set_item("holds", report.holds)?;
-    own.set_item("verdict", report.found().map(Verdict::name))?;
+    report_dict.set_item("device", device.transpose()?)?;
+    report_dict.set_item("seed", report.seed)?;
+    report_dict.set_item("answer", &report.answer)?;
+    report_dict.set_item("notes", &report.notes)?;
+    report_dict.set_item("model", &report.model)?;
+    report_dict.set_item("holds", report.holds)?;
+    report_dict.set_item("verdict", report.found().map(Verdict::name))?;
     let tables = report.tables.iter().map(|table| python_table(py, table)).collect::<PyResult<Vec<_>>>()?;
-    own.set_item("tables", tables)?;
-    own.set_item("text", report::render(report, View::Table, &ViewLayout::default()))?;
-    Ok(own)
+    report_dict.set_item("tables", tables)?;
+    report_dict.set_item("text", report::render(report, View::Table, &ViewLayout::default()))?;
+    Ok(report_dict)
 }
 
 fn python_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
-    let own = PyDict::new(py);
-    own.set_item("key", table.key)?;
-    own.set_item("title", &table.title)?;
+    let table_dict = PyDict::new(py);
+    table_dict.set_item("key", table.key)?;
+    table_dict.set_item("title", &table.title)?;
     let columns = table.columns.iter().map(|column| -> PyResult<_> {
-        let own = PyDict::new(py);
-        own.set_item("key", &*column.key)?;
-        own.set_item("meaning", column.meaning)?;
-        own.set_item("heading", column.look.heading)?;
-        own.set_item("unit", column.look.unit)?;
-        own.set_item("essential", column.look.essential)?;
+        let column_dict = PyDict::new(py);
+        column_dict.set_item("key", &*column.key)?;
+        column_dict.set_item("meaning", column.meaning)?;
+        column_dict.set_item("heading", column.look.heading)?;
+        column_dict.set_item("unit", column.look.unit)?;
+        column_dict.set_item("essential", column.look.essential)?;
         let shown = match column.look.shown {
             Where::Everywhere => "everywhere",
             Where::Filled => "filled",
             Where::Varied => "varied",
         };
-        own.set_item("shown", shown)?;
-        Ok(own)
+        column_dict.set_item("shown", shown)?;
+        Ok(column_dict)
     });
-    own.set_item("columns", columns.collect::<PyResult<Vec<_>>>()?)?;
-    own.set_item("brief", table.brief)?;
+    table_dict.set_item("columns", columns.collect::<PyResult<Vec<_>>>()?)?;
+    table_dict.set_item("brief", table.brief)?;
     let row = |cells: &Vec<Cell>| cells.iter().map(|cell| value(py, cell)).collect::<PyResult<Vec<_>>>();
-    own.set_item("rows", table.rows.iter().map(row).collect::<PyResult<Vec<_>>>()?)?;
-    Ok(own)
+    table_dict.set_item("rows", table.rows.iter().map(row).collect::<PyResult<Vec<_>>>()?)?;
+    Ok(table_dict)
 }
 
 /// Converts a cell.

@@ -100,7 +100,7 @@ impl DerivedKind for PaperKind {
         "a file of a LaTeX project".into()
     }
 
-    fn is_own(&self, path: &Path) -> bool {
+    fn is_of_kind(&self, path: &Path) -> bool {
         let marks = [&b"% Made by tcnum"[..], b"# Made by tcnum", b"<!-- Made by tcnum", b"%PDF-", b"@article"];
         let begins = |bytes: &[u8]| marks.iter().any(|mark| bytes.starts_with(mark));
         std::fs::read(path).is_ok_and(|bytes| begins(&bytes))

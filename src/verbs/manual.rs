@@ -75,7 +75,7 @@ impl DerivedKind for ManualPage {
         "a manual page".into()
     }
 
-    fn is_own(&self, path: &Path) -> bool {
+    fn is_of_kind(&self, path: &Path) -> bool {
         let title = |line: &str| line.starts_with(".TH ") && line.contains(PROGRAM);
         std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(title))
     }

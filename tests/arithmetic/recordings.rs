@@ -110,6 +110,7 @@ const OPEN: &[Open] = &[
     ("zero-terms", "all", |i| i.d.name == "f16"),
     ("group", "16", long_mixed),
     ("group", "32", long_mixed),
+    ("overflow-test", "exact", |i| !i.d.is_integer()),
 ];
 
 fn converts(i: &Instruction) -> bool {

@@ -281,7 +281,7 @@ fn what_would_be_rounded_to_the_largest_number_overflows_where_the_exact_result_
         let exact = lines(", overflow-test = \"exact\"");
         assert_eq!(of(&lines(""), &below, 65504.0), 65504.0, "{rounding} {overflow}");
         assert_eq!(of(&exact, &below, 65504.0), beyond, "{rounding} {overflow}");
-        assert_eq!(of(&exact, &above, -65504.0), -65488.0, "{rounding} {overflow}");
+        assert_eq!(of(&exact, &above, -65504.0), -65472.0, "{rounding} {overflow}");
         assert_eq!(of(&exact, &[], -65504.0), -65504.0, "{rounding} {overflow}");
         assert_eq!(of(&exact, &above, 65504.0), beyond, "{rounding} {overflow}");
         let of_rule = format!("{}overflow-test = \"exact\"\n", lines(""));
@@ -303,7 +303,7 @@ fn the_sum_of_a_group_of_integer_products_saturates_before_it_is_added() {
     let of = |line: &str, b: [i8; 4], c: i32| {
         let text = format!(
             "name = 'own'\ntitle = 'own'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = [{{ assumed = 'a test' }}]\n\
-             step = 'integer'\nwrap = 'wrap'\ngroup = 2\n{line}"
+             step = 'integer'\nwrap = 'wrap'\n{line}"
         );
         let evaluator = Model::parse(&text, "own.toml").unwrap().evaluator(&i).unwrap();
         let mut case = Case::zeros(&i);
@@ -317,7 +317,7 @@ fn the_sum_of_a_group_of_integer_products_saturates_before_it_is_added() {
         evaluator.dot(&case) as u32 as i32
     };
     assert_eq!(of("", [127, 127, 1, 1], 5), 5 + 255 * 256);
-    assert_eq!(of("group-bits = 16\n", [127, 127, 1, 1], 5), 5 + 32767 + 510);
-    assert_eq!(of("group-bits = 16\n", [-128, -128, 127, -127], -5), -5 - 32768);
-    assert_eq!(of("group-bits = 24\n", [-128, -128, 127, -127], -5), -5 - 65280);
+    assert_eq!(of("group = 2\ngroup-bits = 16\n", [127, 127, 1, 1], 5), 5 + 32767 + 510);
+    assert_eq!(of("group = 2\ngroup-bits = 16\n", [-128, -128, 127, -127], -5), -5 - 32768);
+    assert_eq!(of("group = 2\ngroup-bits = 24\n", [-128, -128, 127, -127], -5), -5 - 65280);
 }

@@ -101,7 +101,7 @@ impl DerivedKind for DrawingFile {
         "a drawing".into()
     }
 
-    fn is_own(&self, path: &Path) -> bool {
+    fn is_of_kind(&self, path: &Path) -> bool {
         text::bytes(path, text::LONGEST_RESULT).is_ok_and(|bytes| self.0.begins(&bytes))
     }
 }

@@ -30,7 +30,7 @@ pub trait DerivedKind {
     fn description(&self) -> String;
 
     /// Returns true if this program wrote the regular file at `path`.
-    fn is_own(&self, path: &Path) -> bool;
+    fn is_of_kind(&self, path: &Path) -> bool;
 }
 
 /// Writes `bytes` to `path`, which the user did not name, as [`write()`] does.
@@ -48,7 +48,7 @@ pub fn write_derived(path: &Path, kind: &dyn DerivedKind, bytes: &[u8]) -> Resul
 /// A request error that names the path and what would be lost.
 pub fn derivable(path: &Path, kind: &dyn DerivedKind) -> Result<()> {
     let replaceable = match target(path).and_then(|target| target.metadata()) {
-        Ok(about) => about.is_file() && kind.is_own(path),
+        Ok(about) => about.is_file() && kind.is_of_kind(path),
         Err(error) => error.kind() == ErrorKind::NotFound,
     };
     match replaceable {

@@ -84,7 +84,7 @@ impl DerivedKind for TableFile {
         "a table of these columns".into()
     }
 
-    fn is_own(&self, path: &Path) -> bool {
+    fn is_of_kind(&self, path: &Path) -> bool {
         text::open(path).is_ok_and(|(file, _)| self.begins(file))
     }
 }

@@ -37,6 +37,7 @@ pub fn proof(pair: &RulePair, key: &str) -> Option<String> {
         "addition.overflow" => overflow(pair, |rule| rule.addition),
         "specials" => specials(pair),
         "group" => rising(pair),
+        "group-bits" => held(pair),
         _ => None,
     })
 }
@@ -60,6 +61,22 @@ fn rising(pair: &RulePair) -> Option<String> {
     let unsigned = [i.a, i.b].iter().all(|format| format.encoding == Encoding::Integer { signed: false });
     (unsigned && pair.rules.iter().all(|rule| saturates(rule)))
         .then(|| "no product is negative, so a saturated sum stays saturated".into())
+}
+
+/// The bits of sums of groups of integer products have no effect if these hold every such sum.
+fn held(pair: &RulePair) -> Option<String> {
+    let i = pair.instruction;
+    let largest = |format: &'static Format| match format.encoding {
+        Encoding::Integer { signed } => Some(1i128 << (format.bits - u32::from(signed))),
+        _ => None,
+    };
+    let product = largest(i.a)? * largest(i.b)?;
+    let holds = |rule: &Rule| {
+        let most = product * rule.group.unwrap_or(i.stored_k()) as i128;
+        rule.group_bits.is_none_or(|bits| most < 1i128 << (bits - 1))
+    };
+    let both = pair.rules.iter().all(|rule| holds(rule));
+    both.then(|| format!("products are at most {product}, too small for a sum of a group to saturate"))
 }
 
 /// Bounds of the terms of a fused step: smallest exponent in the alignment, and common quantum.

@@ -133,7 +133,7 @@ impl DerivedKind for TraceKind {
         .into()
     }
 
-    fn is_own(&self, path: &Path) -> bool {
+    fn is_of_kind(&self, path: &Path) -> bool {
         let contents = TraceFile::open(path).map(|file| match file.header.metadata.get(CONTENTS) {
             None => Some(TraceKind::Recording),
             Some(contents) => (contents != QUESTIONS).then_some(TraceKind::Counterexamples),

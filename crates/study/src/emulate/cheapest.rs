@@ -103,7 +103,7 @@ fn cheapest(
     }
     let ProductOperands { a, b, .. } = operands;
     let references = DoubleReferences::of(&a, &b)?;
-    if references.rounded.iter().all(|own| !own.is_finite()) {
+    if references.rounded.iter().all(|value| !value.is_finite()) {
         return Err(Error::request(
             "no element of A B is a finite number of f64, so there is no error to choose by; scale A or B, or remove infinities and NaN",
         ));
@@ -126,7 +126,8 @@ fn cheapest(
         };
         let counts = if counts.is_empty() { vec![scheme.clone()] } else { counts };
         let Some(unit) = if_available(SchemeUnit::of(&counts[counts.len() - 1], device, None))? else { continue };
-        let bounds: Vec<Option<f64>> = counts.iter().map(|own| error_bound(own, &a, &b, &references)).collect();
+        let bounds: Vec<Option<f64>> =
+            counts.iter().map(|candidate| error_bound(candidate, &a, &b, &references)).collect();
         let by_bound = bounds.iter().position(|bound| bound.is_some_and(|bound| bound <= accuracy));
         let mut observed: Vec<Option<f64>> = vec![None; counts.len()];
         let mut error = |at: usize, device: &mut dyn Device| -> Result<f64> {
@@ -147,9 +148,9 @@ fn cheapest(
             let d = product(&counts[at], &unit, device, &a, &b)?;
             let values: Vec<f64> = d.codes.iter().map(f64::from_bits).collect();
             let errors = DoubleErrors::of(&values, &references);
-            let own = if errors.special > 0 { f64::INFINITY } else { errors.of_magnitude };
-            observed[at] = Some(own);
-            Ok(own)
+            let error = if errors.special > 0 { f64::INFINITY } else { errors.of_magnitude };
+            observed[at] = Some(error);
+            Ok(error)
         };
         // The bound is near: from it down while the accuracy is met, or up until it is.
         let mut at = by_bound.unwrap_or(counts.len() - 1);
@@ -162,16 +163,16 @@ fn cheapest(
                 at += 1;
             }
         }
-        let found = error(at, device)?;
+        let error = error(at, device)?;
         rows.push(SchemeChoiceRow {
             scheme: counts[at].name.clone(),
             device: device.identity().name.to_string(),
             chosen: false,
-            meets: found <= accuracy,
+            meets: error <= accuracy,
             count: counts[at].a.count(),
             products: counts[at].products(),
             accuracy,
-            observed: found,
+            observed: error,
             bound: bounds[at],
             bound_count: by_bound.map(|at| counts[at].a.count()),
             range_bits,
@@ -191,10 +192,10 @@ fn range_bits(a: &NumberMatrix, b: &NumberMatrix, references: &DoubleReferences)
     for (row, exponent) in rows.iter().enumerate() {
         for (column, other) in columns.iter().enumerate() {
             let at = row * b.columns + column;
-            let own = references.magnitude[at];
-            if own > 0.0 && own.is_finite() {
+            let magnitude = references.magnitude[at];
+            if magnitude > 0.0 && magnitude.is_finite() {
                 let exponent = f64::from(exponent + other + references.shift[at]);
-                most = most.max(exponent + (a.columns as f64).log2() - own.log2());
+                most = most.max(exponent + (a.columns as f64).log2() - magnitude.log2());
             }
         }
     }

@@ -54,9 +54,9 @@ impl DoubleErrors {
             of_sums.add(high, shift);
             if error > 0.0 {
                 // A sum of zeros has no error but by a wrong element, which is infinite.
-                let own = error / magnitude;
-                all.of_magnitude = all.of_magnitude.max(own);
-                all.mean_of_magnitude += own;
+                let of_magnitude = error / magnitude;
+                all.of_magnitude = all.of_magnitude.max(of_magnitude);
+                all.mean_of_magnitude += of_magnitude;
             }
             if high != 0.0 {
                 all.relative = all.relative.max(error / high.abs());
@@ -104,14 +104,15 @@ mod tests {
             let references =
                 DoubleReferences::of(&line, &NumberMatrix { rows: y.len(), columns: 1, values: y.clone() }).unwrap();
             let products = || x.iter().zip(&y).map(|(x, y)| wide(*x) * wide(*y));
-            let exact = products().fold(wide(0.0), |sum, own| sum + own);
-            let magnitude = products().fold(wide(0.0), |sum, own| sum + own.abs());
+            let exact = products().fold(wide(0.0), |sum, product| sum + product);
+            let magnitude = products().fold(wide(0.0), |sum, product| sum + product.abs());
             assert_eq!(references.rounded, [exact.to_f64()], "{x:?}");
             for v in [exact.to_f64(), exact.to_f64() * (1.0 - e), exact.to_f64() + tiny] {
                 let errors = DoubleErrors::of(&[v], &references);
                 let error = (wide(v) - &exact).abs();
-                let near =
-                    |own: f64, other: rug::Float| own == other.to_f64() || (own - other.to_f64()).abs() <= 1e-12 * own;
+                let near = |value: f64, expected: rug::Float| {
+                    value == expected.to_f64() || (value - expected.to_f64()).abs() <= 1e-12 * value
+                };
                 assert!(near(errors.absolute, error.clone()), "{x:?} {v:e}: {errors:?}");
                 assert!(near(errors.of_magnitude, error.clone() / &magnitude), "{x:?} {v:e}: {errors:?}");
                 assert!(near(errors.relative, error.clone() / exact.clone().abs()), "{x:?} {v:e}: {errors:?}");

@@ -80,8 +80,8 @@ fn limits_of(scheme: &Scheme, unit: &SchemeUnit, device: &mut dyn Device) -> Res
         )));
     }
     for Kind { name, a, b } in kinds(scheme.emulates) {
-        let own = |rows: usize, columns: usize, values: Vec<f64>| NumberMatrix { rows, columns, values };
-        let (x, y) = (own(a.len(), b.len(), a.concat()), own(b.len(), 1, b.clone()));
+        let matrix = |rows: usize, columns: usize, values: Vec<f64>| NumberMatrix { rows, columns, values };
+        let (x, y) = (matrix(a.len(), b.len(), a.concat()), matrix(b.len(), 1, b.clone()));
         let d = product(scheme, unit, device, &x, &y)?;
         let exact = DoubleReferences::of(&x, &y)?.rounded;
         let right = |at: usize| match scheme.emulates {

@@ -84,19 +84,19 @@ fn against(values: &[f32], columns: usize, references: &ProductReferences, yards
     let single = format::find("f32").expect("a format of the table");
     let row = |(row, line): (usize, &[f32])| {
         let mut errors = RowErrors::default();
-        for (at, own) in (row * columns..).zip(line) {
+        for (at, value) in (row * columns..).zip(line) {
             let [s, low] = match yardstick {
                 Yardstick::Single => [f64::from(references.single[at]), 0.0],
                 Yardstick::Double => [references.double[at], 0.0],
                 Yardstick::Exact => references.exact[at],
             };
-            if !own.is_finite() || !s.is_finite() {
+            if !value.is_finite() || !s.is_finite() {
                 continue;
             }
-            let (v, rounded) = (f64::from(*own), nearest([s, low]));
+            let (v, rounded) = (f64::from(*value), nearest([s, low]));
             let error = ((v - s) - low).abs();
             errors.measured += 1;
-            errors.equal += usize::from(*own == rounded);
+            errors.equal += usize::from(*value == rounded);
             errors.absolute = errors.absolute.max(error);
             errors.sum += error;
             errors.squares += error * error;
@@ -108,7 +108,7 @@ fn against(values: &[f32], columns: usize, references: &ProductReferences, yards
                 errors.relative += error / s.abs();
                 errors.relatives += 1;
             }
-            let [x, y] = [*own, rounded].map(|x| u64::from(x.to_bits()));
+            let [x, y] = [*value, rounded].map(|x| u64::from(x.to_bits()));
             let ulps = exact::distance(single, x, y).unwrap_or(u64::MAX);
             errors.ulps = errors.ulps.max(ulps);
             errors.ulp_sum += ulps as f64;

@@ -179,17 +179,18 @@ fn of_shape(
         let mut each = |operands: &ProductOperands,
                         outcome: &dyn Fn(&Matrix) -> EmulationResult,
                         progress: &mut dyn FnMut(Stage)| {
-            for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
+            for (number, (device, unit)) in devices.iter_mut().zip(units).enumerate() {
                 let Some(unit) = unit else { continue };
                 interrupt::check()?;
-                progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
-                let (d, seconds, products) = composed_products(scheme, &unit.instructions, own.as_mut(), operands, m)?;
+                progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, device.identity().name)));
+                let (d, seconds, products) =
+                    composed_products(scheme, &unit.instructions, device.as_mut(), operands, m)?;
                 account.done += terms;
                 let outcome = outcome(&d);
                 let product = request.keep.then_some(d);
                 done.push(Emulation {
                     scheme: at,
-                    device,
+                    device: number,
                     shape,
                     rows: rows.len(),
                     seconds,
@@ -213,35 +214,36 @@ fn of_shape(
         if scheme.emulates == Emulated::Double {
             if doubles.is_none() {
                 progress(start.stage(&format!("{m} x {n} x {k}: exact sums in f64")));
-                let own = operands(Emulated::Double);
-                let references = DoubleReferences::of_operands(&own)?;
-                let plain = [&references.fused, &references.separate].map(|own| DoubleErrors::of(own, &references));
-                doubles = Some((own, references, plain));
+                let operands = operands(Emulated::Double);
+                let references = DoubleReferences::of_operands(&operands)?;
+                let plain =
+                    [&references.fused, &references.separate].map(|values| DoubleErrors::of(values, &references));
+                doubles = Some((operands, references, plain));
             }
-            let Some((own, references, [fused, separate])) = &doubles else { continue };
+            let Some((operands, references, [fused, separate])) = &doubles else { continue };
             let compared = |d: &Matrix| {
                 let values: Vec<f64> = d.codes.iter().map(f64::from_bits).collect();
-                let own = DoubleErrors::of(&values, references);
+                let errors = DoubleErrors::of(&values, references);
                 let outcome =
-                    DoubleOutcome { scheme: own, fused: *fused, separate: *separate, spread: references.spread };
+                    DoubleOutcome { scheme: errors, fused: *fused, separate: *separate, spread: references.spread };
                 EmulationResult::Doubles(Box::new(outcome))
             };
-            each(own, &compared, progress)?;
+            each(operands, &compared, progress)?;
             continue;
         }
         if numbers.is_none() {
             progress(start.stage(&format!("{m} x {n} x {k}: plain and exact sums")));
-            let own = operands(Emulated::Single);
-            let references = ProductReferences::of(&own.a, &own.b)?;
+            let operands = operands(Emulated::Single);
+            let references = ProductReferences::of(&operands.a, &operands.b)?;
             let plain = measure::plain(&references, n);
-            numbers = Some((own, references, plain));
+            numbers = Some((operands, references, plain));
         }
-        let Some((own, references, plain)) = &numbers else { continue };
+        let Some((operands, references, plain)) = &numbers else { continue };
         let compared = |d: &Matrix| {
             let (infinite, errors) = measure::errors(d, references);
             EmulationResult::Numbers { infinite, errors, plain: Box::new(*plain) }
         };
-        each(own, &compared, progress)?;
+        each(operands, &compared, progress)?;
     }
     Ok(())
 }
@@ -291,15 +293,15 @@ impl EmulateRequest {
 
     /// Number of products of the given batch; one, if operands are drawn.
     fn batch(&self) -> u64 {
-        self.operands.as_ref().map_or(1, |own| own.batch as u64)
+        self.operands.as_ref().map_or(1, |operands| operands.batch as u64)
     }
 
     /// The given or drawn operands of a shape: some rows of A, and B.
     fn operands_at(&self, emulates: Emulated, shape: ProductShape, rows: &[usize]) -> ProductOperands {
         let ProductShape { n, k, .. } = shape;
         match &self.operands {
-            Some(own) if rows.len() == shape.m => own.clone(),
-            Some(own) => own.of_rows(rows),
+            Some(operands) if rows.len() == shape.m => operands.clone(),
+            Some(operands) => operands.of_rows(rows),
             None => {
                 let (draw, ks) = (self.draw.unwrap_or(USUAL), (0..k).collect::<Vec<usize>>());
                 ProductOperands::new(
@@ -320,11 +322,11 @@ impl EmulateRequest {
 
     fn terms(&self, devices: &[Box<dyn Device>]) -> u64 {
         let of_scheme = |(scheme, units): (&Scheme, &Vec<Option<SchemeUnit>>)| {
-            let own = self
+            let counts = self
                 .shapes
                 .iter()
                 .map(|shape| self.batch() * terms(scheme, *shape, self.rows_of(devices, *shape, scheme.is_integer())));
-            own.sum::<u64>() * units.iter().flatten().count() as u64
+            counts.sum::<u64>() * units.iter().flatten().count() as u64
         };
         self.schemes.iter().zip(&self.units).map(of_scheme).sum()
     }
@@ -336,14 +338,14 @@ impl EmulateRequest {
         let of_numbers = self.schemes.iter().zip(&self.units).filter(|(scheme, _)| !scheme.is_integer());
         let all = of_numbers
             .flat_map(|(_, of)| of.iter().zip(devices))
-            .all(|(unit, device)| unit.as_ref().is_none_or(|own| gpu(device.as_ref()) && at_once(own)));
+            .all(|(unit, device)| unit.as_ref().is_none_or(|unit| gpu(device.as_ref()) && at_once(unit)));
         let usual = if all && !integers || self.operands.is_some() {
             shape.m
         } else {
             (TERMS / (shape.n * shape.k)).max(LEAST_ROWS)
         };
         // The products of a batch have all their rows.
-        let all = self.operands.as_ref().is_some_and(|own| own.batch > 1);
+        let all = self.operands.as_ref().is_some_and(|operands| operands.batch > 1);
         if all { shape.m } else { self.rows.unwrap_or(usual).clamp(1, shape.m) }
     }
 }

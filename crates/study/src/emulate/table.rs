@@ -175,41 +175,43 @@ crate::rows! {
 }
 
 /// The columns that a product has whatever its result.
-fn product(request: &EmulateRequest, devices: &[Box<dyn Device>], own: &Emulation) -> Option<EmulatedProductRow> {
-    let (scheme, unit) = (&request.schemes[own.scheme], request.units[own.scheme][own.device].as_ref()?);
+fn product(request: &EmulateRequest, devices: &[Box<dyn Device>], emulation: &Emulation) -> Option<EmulatedProductRow> {
+    let (scheme, unit) =
+        (&request.schemes[emulation.scheme], request.units[emulation.scheme][emulation.device].as_ref()?);
     Some(EmulatedProductRow {
         scheme: scheme.name.clone(),
         title: scheme.title.clone(),
-        device: devices[own.device].identity().name.to_string(),
-        m: own.shape.m,
-        n: own.shape.n,
-        k: own.shape.k,
-        products: own.products,
+        device: devices[emulation.device].identity().name.to_string(),
+        m: emulation.shape.m,
+        n: emulation.shape.n,
+        k: emulation.shape.k,
+        products: emulation.products,
         instructions: unit.names(),
         execution: unit.executions.iter().map(|kind| kind.name().to_string()).collect(),
-        rows: own.rows,
+        rows: emulation.rows,
     })
 }
 
 fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<EmulationRow> {
-    let half = |own: &Emulation| {
+    let half = |emulation: &Emulation| {
         let same = |other: &&Emulation| {
-            request.schemes[other.scheme].name == "half" && (other.device, other.shape) == (own.device, own.shape)
+            request.schemes[other.scheme].name == "half"
+                && (other.device, other.shape) == (emulation.device, emulation.shape)
         };
         measured(done.iter().find(same)?).map(|(_, errors, _)| errors[0])
     };
-    let row = |own: &Emulation| {
-        let (infinite, errors, plain) = measured(own)?;
+    let row = |emulation: &Emulation| {
+        let (infinite, errors, plain) = measured(emulation)?;
         let [single, _, exact] = errors else { return None };
-        let half = half(own).filter(|_| request.schemes[own.scheme].name != "half");
+        let half = half(emulation).filter(|_| request.schemes[emulation.scheme].name != "half");
         let ratio = |of: fn(&ProductErrors) -> f64| {
             let half = of(half.as_ref()?);
             (half > 0.0 && of(single) > 0.0).then(|| half / of(single))
         };
         Some(EmulationRow {
-            product: product(request, devices, own)?,
-            sum_seconds: own.seconds,
-            elements: own.rows * own.shape.n,
+            product: product(request, devices, emulation)?,
+            sum_seconds: emulation.seconds,
+            elements: emulation.rows * emulation.shape.n,
             infinite: (infinite > 0).then_some(infinite),
             max_absolute: single.absolute,
             half_ratio: ratio(|errors| errors.absolute),
@@ -228,12 +230,14 @@ fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 }
 
 fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<DoubleEmulationRow> {
-    let row = |own: &Emulation| {
-        let DoubleOutcome { scheme, fused, separate, spread: [a_spread, b_spread] } = *outcome(own)?;
+    let row = |emulation: &Emulation| {
+        let DoubleOutcome { scheme, fused, separate, spread: [a_spread, b_spread] } = *outcome(emulation)?;
         Some(DoubleEmulationRow {
-            product: product(request, devices, own)?,
-            elements: own.rows * own.shape.n * request.operands.as_ref().map_or(1, |own| own.batch),
-            sum_seconds: own.seconds,
+            product: product(request, devices, emulation)?,
+            elements: emulation.rows
+                * emulation.shape.n
+                * request.operands.as_ref().map_or(1, |operands| operands.batch),
+            sum_seconds: emulation.seconds,
             special: (scheme.special > 0).then_some(scheme.special),
             infinite: (scheme.infinite > 0).then_some(scheme.infinite),
             equal: scheme.equal,
@@ -258,16 +262,16 @@ fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
 }
 
 /// The result of a product in f64.
-fn outcome(own: &Emulation) -> Option<&DoubleOutcome> {
-    match &own.outcome {
+fn outcome(emulation: &Emulation) -> Option<&DoubleOutcome> {
+    match &emulation.outcome {
         EmulationResult::Doubles(outcome) => Some(outcome),
         EmulationResult::Numbers { .. } | EmulationResult::Integers(_) => None,
     }
 }
 
 /// The errors of a product in f32.
-fn measured(own: &Emulation) -> Option<(usize, &[ProductErrors], &ProductErrors)> {
-    match &own.outcome {
+fn measured(emulation: &Emulation) -> Option<(usize, &[ProductErrors], &ProductErrors)> {
+    match &emulation.outcome {
         EmulationResult::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain.as_ref())),
         EmulationResult::Integers(_) | EmulationResult::Doubles(_) => None,
     }
@@ -276,15 +280,15 @@ fn measured(own: &Emulation) -> Option<(usize, &[ProductErrors], &ProductErrors)
 /// A row for each product in f32 and yardstick.
 fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<EmulationErrorRow> {
     let mut rows = Vec::new();
-    for own in done {
-        let Some((_, errors, _)) = measured(own) else { continue };
+    for emulation in done {
+        let Some((_, errors, _)) = measured(emulation) else { continue };
         for error in errors {
             rows.push(EmulationErrorRow {
-                scheme: request.schemes[own.scheme].name.clone(),
-                device: devices[own.device].identity().name.to_string(),
-                m: own.shape.m,
-                n: own.shape.n,
-                k: own.shape.k,
+                scheme: request.schemes[emulation.scheme].name.clone(),
+                device: devices[emulation.device].identity().name.to_string(),
+                m: emulation.shape.m,
+                n: emulation.shape.n,
+                k: emulation.shape.k,
                 yardstick: error.yardstick.name(),
                 equal: error.equal,
                 ulps: error.ulps,
@@ -303,11 +307,11 @@ fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulati
 }
 
 fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<IntegerEmulationRow> {
-    let row = |own: &Emulation| {
-        let EmulationResult::Integers(counts) = &own.outcome else { return None };
-        let (first_wrap, first_wrap_sum) = first_wrap(&request.schemes[own.scheme])?;
+    let row = |emulation: &Emulation| {
+        let EmulationResult::Integers(counts) = &emulation.outcome else { return None };
+        let (first_wrap, first_wrap_sum) = first_wrap(&request.schemes[emulation.scheme])?;
         Some(IntegerEmulationRow {
-            product: product(request, devices, own)?,
+            product: product(request, devices, emulation)?,
             held: counts.held,
             exact: counts.exact,
             beyond: counts.beyond,
@@ -345,7 +349,7 @@ pub fn report(
 
 /// True if every product of integers is exact where s32 holds it, and exact modulo 2^32 elsewhere.
 fn holds(done: &[Emulation]) -> bool {
-    done.iter().all(|own| match &own.outcome {
+    done.iter().all(|emulation| match &emulation.outcome {
         EmulationResult::Integers(counts) => counts.hold(),
         EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => true,
     })
@@ -370,15 +374,15 @@ fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulati
 /// The errors of the products, in sentences; `None` without a product.
 fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
     let on = sentence::devices(&devices.iter().map(|device| &device.identity().name).collect::<Vec<_>>());
-    let error = |own: &Emulation| Some(measured(own)?.1.last()?.mred).filter(|error| !error.is_nan());
-    let named = |own: &Emulation, error: f64| {
+    let error = |emulation: &Emulation| Some(measured(emulation)?.1.last()?.mred).filter(|error| !error.is_nan());
+    let named = |emulation: &Emulation, error: f64| {
         let device = match devices {
             [_] => String::new(),
-            several => format!(" on {}", several[own.device].identity().name),
+            several => format!(" on {}", several[emulation.device].identity().name),
         };
-        let ProductShape { m, n, k } = own.shape;
+        let ProductShape { m, n, k } = emulation.shape;
         let shape = if request.shapes.len() > 1 { format!(", {m} x {n} x {k}") } else { String::new() };
-        format!("{} ({}{device}{shape})", three_digits(error), request.schemes[own.scheme].name)
+        format!("{} ({}{device}{shape})", three_digits(error), request.schemes[emulation.scheme].name)
     };
     let numbers = done.iter().filter_map(measured);
     let least = numbers.min_by(|x, y| f64::total_cmp(&x.1[x.1.len() - 1].mred, &y.1[y.1.len() - 1].mred));
@@ -391,8 +395,8 @@ fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulati
         let plain = in_words("f32", plain.mred);
         sentences.push(format!("On {on} the mean relative error to the exact product is {errors}; {plain}."));
     }
-    let error = |own: &Emulation| Some(outcome(own)?.scheme.of_magnitude).filter(|error| !error.is_nan());
-    let plain: Option<DoubleErrors> = done.iter().filter_map(outcome).map(|own| own.fused).next();
+    let error = |emulation: &Emulation| Some(outcome(emulation)?.scheme.of_magnitude).filter(|error| !error.is_nan());
+    let plain: Option<DoubleErrors> = done.iter().filter_map(outcome).map(|outcome| outcome.fused).next();
     if let (Some(errors), Some(plain)) = (errors_in_words(done, error, named), plain) {
         let begin = if sentences.is_empty() { "" } else { " " };
         let plain = in_words("f64", plain.of_magnitude);
@@ -404,7 +408,7 @@ fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulati
         true => sentence,
         false => format!(" {sentence}"),
     }));
-    let integers = done.iter().filter_map(|own| match own.outcome {
+    let integers = done.iter().filter_map(|emulation| match emulation.outcome {
         EmulationResult::Integers(counts) => Some(counts),
         EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => None,
     });
@@ -424,7 +428,7 @@ fn errors_in_words(
 ) -> Option<String> {
     let values: Vec<f64> = done.iter().filter_map(&error).collect();
     match values[..] {
-        [first, _, ..] if values.iter().all(|own| *own == first) => {
+        [first, _, ..] if values.iter().all(|value| *value == first) => {
             Some(format!("{} for each of {} products", three_digits(first), values.len()))
         }
         _ => span(done, error, named),
@@ -433,24 +437,24 @@ fn errors_in_words(
 
 /// The most infinities and NaN of a product, in a sentence; `None` if all elements are finite.
 fn infinities(request: &EmulateRequest, done: &[Emulation]) -> Option<String> {
-    let count = |own: &Emulation| match &own.outcome {
-        EmulationResult::Doubles(own) => own.scheme.infinite,
+    let count = |emulation: &Emulation| match &emulation.outcome {
+        EmulationResult::Doubles(outcome) => outcome.scheme.infinite,
         EmulationResult::Numbers { infinite, .. } => *infinite,
         EmulationResult::Integers(_) => 0,
     };
-    let batch = request.operands.as_ref().map_or(1, |own| own.batch);
-    let most = done.iter().rev().max_by_key(|own| count(own))?;
-    let plain = done.iter().filter_map(outcome).map(|own| own.fused.infinite).max().unwrap_or(0);
+    let batch = request.operands.as_ref().map_or(1, |operands| operands.batch);
+    let most = done.iter().rev().max_by_key(|emulation| count(emulation))?;
+    let plain = done.iter().filter_map(outcome).map(|outcome| outcome.fused.infinite).max().unwrap_or(0);
     if count(most) == 0 && plain == 0 {
         return None;
     }
     let all = grouped((most.rows * most.shape.n * batch) as i64);
     let name = &request.schemes[most.scheme].name;
-    let [own, plain] = [count(most), plain].map(|count| grouped(count as i64));
+    let [infinite, plain] = [count(most), plain].map(|count| grouped(count as i64));
     let counts = match (count(most), plain.as_str()) {
         (0, _) => format!("{plain} of {all} elements of plain f64 are infinite or NaN"),
-        (_, "0") => format!("{own} of {all} elements are infinite or NaN ({name})"),
-        _ => format!("{own} of {all} elements are infinite or NaN ({name}), and {plain} of plain f64"),
+        (_, "0") => format!("{infinite} of {all} elements are infinite or NaN ({name})"),
+        _ => format!("{infinite} of {all} elements are infinite or NaN ({name}), and {plain} of plain f64"),
     };
     Some(format!("{counts}. Errors leave these elements out."))
 }
@@ -458,27 +462,27 @@ fn infinities(request: &EmulateRequest, done: &[Emulation]) -> Option<String> {
 /// The factors, the addend and the batch in words; `None` for one product A B.
 fn addition(operands: &ProductOperands) -> Option<String> {
     let ProductOperands { alpha, beta, batch, c, .. } = operands;
-    let scaled = match c {
+    let equation = match c {
         Some(_) => format!("D = {alpha} A B + {beta} C, in S and in sum |ab| too. "),
         None => format!("D = {alpha} A B, in S and in sum |ab| too. "),
     };
     let several = format!("A batch of {batch} products, which have one number of slices. ");
-    let words = [(operands.is_scaled(), scaled), (*batch > 1, several)];
-    let words: String = words.into_iter().filter(|(own, _)| *own).map(|(_, words)| words).collect();
+    let words = [(operands.is_scaled(), equation), (*batch > 1, several)];
+    let words: String = words.into_iter().filter(|(applies, _)| *applies).map(|(_, words)| words).collect();
     (!words.is_empty()).then(|| words.trim_end().to_string())
 }
 
 /// Notes for the reader.
 fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     let mut notes = Vec::new();
-    let sampled = done.iter().filter(|own| own.rows < own.shape.m);
-    let sampled = distinct(sampled.map(|own| format!("{} of {}", own.rows, own.shape.m)));
+    let sampled = done.iter().filter(|emulation| emulation.rows < emulation.shape.m);
+    let sampled = distinct(sampled.map(|emulation| format!("{} of {}", emulation.rows, emulation.shape.m)));
     if !sampled.is_empty() {
         notes.push(format!("Computed and compared rows, spread over the product: {}.", sampled.join(", ")));
     }
     let emulated = |emulates: Emulated| {
-        done.iter().any(|own| {
-            let scheme = &request.schemes[own.scheme];
+        done.iter().any(|emulation| {
+            let scheme = &request.schemes[emulation.scheme];
             !scheme.is_integer() && scheme.emulates == emulates
         })
     };
@@ -500,8 +504,8 @@ fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
              ascending k, each product and each sum rounded. Max_error = max |V - S| / (|V| + |S|), MRED = mean |S - V| / |S|."
         ));
     }
-    let plain = done.iter().filter_map(|own| {
-        let (ProductShape { m, n, k }, (.., plain)) = (own.shape, measured(own)?);
+    let plain = done.iter().filter_map(|emulation| {
+        let (ProductShape { m, n, k }, (.., plain)) = (emulation.shape, measured(emulation)?);
         (!plain.mred.is_nan()).then(|| {
             format!("{m} x {n} x {k}: at most {}, MRED {}", three_digits(plain.absolute), three_digits(plain.mred))
         })

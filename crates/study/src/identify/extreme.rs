@@ -1,9 +1,9 @@
 //! Tiles in which very small and very large terms of a step meet.
 
-use super::steps::Step;
+use super::steps::{Part, Products, Step};
 use crate::{
     bench::{Draw, Exponents, Leaf, encoded, tile},
-    format::{Finite, Format},
+    format::{Finite, Format, Overflow, Rounding},
     isa::{Case, Instruction, Tiles},
 };
 
@@ -13,6 +13,11 @@ const BELOW: i32 = 30;
 const ABOVE: i32 = 2;
 /// Smallest and largest exponent of terms anywhere, if D has numbers much smaller and much larger.
 const COMMON: (i32, i32) = (-170, 140);
+
+/// Tiles with values between the largest number and the one that would come next.
+const EDGES: usize = 2;
+/// Draws of a factor until its product lies there.
+const DRAWS: usize = 64;
 
 /// Significant bits of numbers with few bits.
 const FEW: u32 = 3;
@@ -36,6 +41,9 @@ pub(super) fn tiles(i: &Instruction, step: &Step, seed: u64, count: usize) -> Ti
         let places = [Place::Anywhere, Place::Low, Place::High, Place::Anywhere, Place::Brim];
         let place = places[number % places.len()];
         tiles.extend(&extreme.tile(step, place));
+    }
+    for _ in 0..EDGES {
+        extreme.edge(step).into_iter().for_each(|tile| tiles.extend(&tile));
     }
     tiles
 }
@@ -123,6 +131,76 @@ impl Extreme<'_> {
         case
     }
 
+    /// A tile in which rounded products lie a little above the largest number; where products are exact, c is the largest number, and a
+    /// product a part of its last place. `None` if the step has no product, or the formats lack such values.
+    fn edge(&mut self, step: &Step) -> Option<Tiles> {
+        let i = self.i;
+        let products: Vec<usize> = step.parts.iter().filter_map(Part::product).collect();
+        let k = *products.get(self.below(products.len() as i32) as usize)?;
+        let negative = self.below(2) == 0;
+        let rounded = match step.arithmetic.products {
+            Products::Rounded(target) => Some(target.format),
+            _ => None,
+        };
+        let sum = step.arithmetic.target.format;
+        let largest = |format: &Format| format.to_f64(format.largest(false));
+        let (low, high) = match rounded {
+            Some(format) => (largest(format), largest(format) + last_place(format)),
+            None => (0.0, last_place(sum)),
+        };
+        let pairs: Vec<(u64, u64)> = (0..i.m).map(|_| self.factors(low, high)).collect::<Option<_>>()?;
+        let line = |of_a: bool, row: usize| {
+            let mut case = Case::zeros(i);
+            let (a, b) = pairs[row % pairs.len()];
+            let at = case.logical(i, k);
+            match of_a {
+                true => {
+                    case.a[k] =
+                        if negative { i.a.encode_f64(-i.a.to_f64(a), Rounding::Rz, Overflow::Saturate)? } else { a }
+                }
+                false => case.b[at] = b,
+            }
+            if i.scale.is_some() {
+                let one = encoded(i.scale?.format, Finite::exact(false, 1, 0));
+                (case.scale_a, case.scale_b) = (vec![one; case.scale_a.len()], vec![one; case.scale_b.len()]);
+            }
+            Some(case)
+        };
+        let rows: Vec<Case> = (0..i.m).map(|row| line(true, row)).collect::<Option<_>>()?;
+        let columns: Vec<Case> = (0..i.n).map(|column| line(false, column)).collect::<Option<_>>()?;
+        let has_c = step.leaves.iter().any(|part| part.contains(&Leaf::C));
+        let c = match rounded.is_none() && has_c {
+            true => {
+                i.c.encode_f64(if negative { -largest(sum) } else { largest(sum) }, Rounding::Rz, Overflow::Saturate)?
+            }
+            false => 0,
+        };
+        Some(tile(i, &rows, &columns, |_| c))
+    }
+
+    /// Codes of a factor of A and of one of B whose product lies between two numbers.
+    fn factors(&mut self, low: f64, high: f64) -> Option<(u64, u64)> {
+        let i = self.i;
+        let [of_a, of_b] = [i.a, i.b].map(Exponents::of);
+        let exponent = high.log2().floor() as i32;
+        for _ in 0..DRAWS {
+            let wanted = match low > 0.0 {
+                true => exponent - 1,
+                false => exponent - 1 - self.below(3),
+            };
+            let half = (wanted / 2).max(wanted - of_b.high).clamp(of_a.normal, of_a.high);
+            let a = self.draw.code(i.a, half, u64::BITS);
+            let value = i.a.to_f64(a).abs();
+            let product = if low > 0.0 { low } else { 2f64.powi(wanted) };
+            let b = i.b.encode_f64(product / value, Rounding::Ru, Overflow::Nan)?;
+            let exact = value * i.b.to_f64(b);
+            if exact > low && exact < high {
+                return Some((i.a.encode_f64(value, Rounding::Rz, Overflow::Saturate)?, b));
+            }
+        }
+        None
+    }
+
     fn tile(&mut self, step: &Step, place: Place) -> Tiles {
         let i = self.i;
         let leaves = self.leaves(step);
@@ -137,4 +215,9 @@ impl Extreme<'_> {
             false => 0,
         })
     }
+}
+
+/// The last place of the largest number of a format.
+fn last_place(format: &Format) -> f64 {
+    format.float().map_or(1.0, |float| 2f64.powi(float.emax() - float.trailing_bits as i32))
 }

@@ -34,7 +34,9 @@ pub(super) fn at_least_one(key: &str, value: Option<usize>) -> Option<String> {
 /// Checks the number of products in a group.
 pub(super) fn group(rule: &Rule) -> Option<String> {
     let no_effect = || {
-        (rule.group.is_some() && rule.wrap == Some(Wrap::Wrap)).then(|| "'group' has no effect with wrap 'wrap'".into())
+        let exact = rule.wrap == Some(Wrap::Wrap) && rule.group_bits.is_none();
+        (rule.group.is_some() && exact)
+            .then(|| "'group' has no effect with wrap 'wrap' and without 'group-bits'".into())
     };
     at_least_one("group", rule.group).or_else(no_effect)
 }

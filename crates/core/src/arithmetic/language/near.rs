@@ -173,10 +173,9 @@ pub(super) fn accumulators(site: &Site) -> Values {
     or_none(site, numbers(near.into_iter().filter(|bits| (1..=d).contains(bits))))
 }
 
-/// Usual widths of sums of groups, if products are added in groups; else none.
+/// Usual widths of sums of groups, and none.
 pub(super) fn group_bits(site: &Site) -> Values {
-    let others = || or_none(site, numbers([16, 24].into_iter().filter(|bits| site.number() != Some(*bits))));
-    site.rule().and_then(|rule| rule.group).map_or_else(Vec::new, |_| others())
+    or_none(site, numbers([16, 24].into_iter().filter(|bits| site.number() != Some(*bits))))
 }
 
 /// Half and twice the number.
