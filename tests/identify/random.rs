@@ -87,6 +87,9 @@ fn a_unit_that_rounds_at_random_is_told_with_its_random_bits() {
         let error = identify(&mut unit, i, plan).unwrap_err().to_string();
         assert!(error.contains("is not a function of its operands"), "{error}");
         assert!(error.contains("It rounds stochastically: ") && error.contains(words), "{bits} bits: {error}");
-        assert!(error.contains("cut at 30 bits RZ"), "{bits} bits: {error}");
+        // Of few random bits, the last bits of the sum decide nothing.
+        let cut = error.split("cut at ").nth(1).unwrap_or_else(|| panic!("{error}"));
+        let least: i32 = cut.split(' ').next().unwrap().parse().unwrap();
+        assert!((24..=30).contains(&least), "{bits} bits: {error}");
     }
 }

@@ -6,14 +6,14 @@ use crate::{
     arithmetic::{Alignment, Evaluator, Rounded, Rule, Step},
     bench::part,
     device::{Batches, Device},
-    format::{self, Format, Overflow, Rounding},
+    format::{self, Class, Format, Overflow, Rounding},
     inputs::Sequence,
     isa::{Case, Instruction, MatrixShape, Tiles},
     report::counted,
 };
 
 /// Tiles that are asked, and how often each.
-const TILES: usize = 6;
+const TILES: usize = 12;
 const TIMES: usize = 192;
 /// Widths of the alignments that are tried.
 const BITS: std::ops::RangeInclusive<i32> = 8..=40;
@@ -97,22 +97,43 @@ fn recognised(
             "One output has {most} answers: more than one step of the sum rounds at random, or something else decides."
         )));
     }
-    let mut best: Option<(f64, &'static str, String, Vec<Frequency>)> = None;
-    for (shape, words, evaluator) in sums(&part) {
+    let mut fitted: Vec<FittedSum> = Vec::new();
+    for (bits, evaluator) in sums(&part) {
         let (frequencies, others) = frequencies(&part, &evaluator, &outputs);
-        if others * OTHERS > outputs.len() {
-            continue;
-        }
-        let most = Law::all().map(|law| likelihood(law, &frequencies)).fold(f64::NEG_INFINITY, f64::max);
-        let likelihood = most - others as f64 * RULES_OUT;
-        if best.as_ref().is_none_or(|(other, ..)| likelihood > *other) {
-            best = Some((likelihood, shape, words, frequencies));
+        if others * OTHERS <= outputs.len() {
+            let most = Law::all().map(|law| likelihood(law, &frequencies)).fold(f64::NEG_INFINITY, f64::max);
+            fitted.push(FittedSum { bits, likelihood: most - others as f64 * RULES_OUT, frequencies });
         }
     }
-    Ok(best.and_then(|(_, shape, words, frequencies)| sentence(&frequencies, shape, &words)))
+    let most = fitted.iter().map(|fitted| fitted.likelihood).fold(f64::NEG_INFINITY, f64::max);
+    fitted.retain(|fitted| most - fitted.likelihood < RULES_OUT);
+    Ok(fitted
+        .iter()
+        .find(|fitted| fitted.likelihood == most)
+        .and_then(|best| sentence(&best.frequencies, &words(&fitted))))
 }
 
-/// Outputs of tiles of the verification stream, each asked [`TIMES`] times.
+/// A sum whose neighbours the answers are: the bits of its alignment, `None` if it is exact, and how likely the answers are.
+struct FittedSum {
+    bits: Option<i32>,
+    likelihood: f64,
+    frequencies: Vec<Frequency>,
+}
+
+/// The sums that the answers do not rule out, in words.
+fn words(open: &[FittedSum]) -> String {
+    let widths: Vec<i32> = open.iter().filter_map(|fitted| fitted.bits).collect();
+    let exact = open.iter().any(|fitted| fitted.bits.is_none());
+    let aligned = |cut: String| format!("the sum of terms aligned to the largest exponent and cut at {cut} RZ");
+    match (widths.iter().min(), widths.iter().max()) {
+        (None, _) | (_, None) => "the exact sum".to_string(),
+        (Some(least), Some(_)) if exact => format!("the exact sum, or of {}", aligned(format!("{least} bits or more"))),
+        (Some(least), Some(most)) if least == most => aligned(format!("{least} bits")),
+        (Some(least), Some(most)) => aligned(format!("{least} to {most} bits")),
+    }
+}
+
+/// Outputs of tiles of the verification stream, each asked [`TIMES`] times. Subnormal operands may be flushed, and are left out.
 fn repeated(
     device: &mut dyn Device,
     batches: &mut Batches,
@@ -125,12 +146,17 @@ fn repeated(
     (0..TIMES).for_each(|_| all.extend(&tiles));
     let codes = batches.execute(device, instruction, MatrixShape { rows: part.m, columns: part.n }, &all)?;
     let each = tiles.count * part.m * part.n;
+    let is_normal = |case: &Case| {
+        let operands = [(part.a, &case.a[..]), (part.b, &case.b[..]), (part.c, std::slice::from_ref(&case.c))];
+        let is_subnormal = |format: &Format, code: &u64| format.decode(*code).class == Class::Subnormal;
+        !operands.into_iter().any(|(format, codes)| codes.iter().any(|code| is_subnormal(format, code)))
+    };
     let output = |at: usize| {
         let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
         let answers = (0..codes.len() / each).map(|time| codes.get(time * each + at)).collect();
         RepeatedOutput { case: tiles.case(&part, tile, row, column), answers }
     };
-    Ok((0..each).map(output).collect())
+    Ok((0..each).map(output).filter(|output| is_normal(&output.case)).collect())
 }
 
 fn distinct(answers: &[u64]) -> usize {
@@ -140,27 +166,22 @@ fn distinct(answers: &[u64]) -> usize {
     answers.len()
 }
 
-/// Sums of all products and c in one step, before they are rounded to D: the shape, its words, and its value in f64.
-fn sums(part: &Instruction) -> Vec<(&'static str, String, Evaluator)> {
+/// Sums of all products and c in one step, before they are rounded to D: the bits of the alignment, `None` if exact, and the value in f64.
+fn sums(part: &Instruction) -> Vec<(Option<i32>, Evaluator)> {
     let Ok(wide) = format::find("f64") else { return Vec::new() };
     let to_f64 = Instruction { d: wide, ..part.clone() };
-    let sum = |alignment: Option<Alignment>| {
+    let sum = |bits: Option<i32>| {
         let mut rule = candidate(Rule::default(), &to_f64);
-        (rule.step, rule.alignment) = (if alignment.is_some() { Step::Fused } else { Step::Exact }, alignment);
+        rule.step = if bits.is_some() { Step::Fused } else { Step::Exact };
+        rule.alignment = bits.map(|bits| Alignment::new(bits, Rounding::Rz));
         rule.result = Some(Rounded::new(wide, Rounding::Rne));
         rule.nan = wide.nan();
-        evaluator(&rule, &to_f64)
+        Some((bits, evaluator(&rule, &to_f64)?))
     };
-    let exact = sum(None).map(|evaluator| ("exact", "the exact sum".to_string(), evaluator));
-    let aligned = BITS.rev().filter_map(|bits| {
-        let words = format!("the sum of terms aligned to the largest exponent and cut at {bits} bits RZ");
-        Some(("aligned", words, sum(Some(Alignment::new(bits, Rounding::Rz)))?))
-    });
-    exact.into_iter().chain(aligned).collect()
+    BITS.map(Some).chain([None]).filter_map(sum).collect()
 }
 
-/// How often each finite output was rounded away from zero, and the number of outputs with an answer that is no neighbour of the
-/// value: subnormal operands and results may be flushed.
+/// How often each output was rounded away from zero, and the number of outputs with an answer that is no neighbour of the value.
 fn frequencies(part: &Instruction, sum: &Evaluator, outputs: &[RepeatedOutput]) -> (Vec<Frequency>, usize) {
     let (d, wide) = (part.d, sum.program().instruction.d);
     let (mut frequencies, mut others) = (Vec::new(), 0);
@@ -180,12 +201,13 @@ fn frequencies(part: &Instruction, sum: &Evaluator, outputs: &[RepeatedOutput]) 
     (frequencies, others)
 }
 
-/// The finite neighbours of a value in a format: towards zero, and away from it.
+/// The normal neighbours of a value in a format: towards zero, and away from it.
 fn neighbours(format: &Format, value: f64) -> Option<[f64; 2]> {
     let outwards = if value < 0.0 { Rounding::Rd } else { Rounding::Ru };
     let of = |rounding| Some(format.to_f64(format.encode_f64(value, rounding, Overflow::Infinity)?));
     let both = [of(Rounding::Rz)?, of(outwards)?];
-    both.iter().all(|value| value.is_finite()).then_some(both)
+    let smallest = format.to_f64(format.smallest_normal());
+    both.iter().all(|value| value.is_finite() && value.abs() >= smallest).then_some(both)
 }
 
 /// Logarithm of the likelihood of the frequencies.
@@ -211,7 +233,7 @@ fn fits(law: Law, frequencies: &[Frequency]) -> bool {
 }
 
 /// The law of the frequencies in a sentence; `None` if none fits.
-fn sentence(frequencies: &[Frequency], shape: &str, sum: &str) -> Option<String> {
+fn sentence(frequencies: &[Frequency], sum: &str) -> Option<String> {
     let likelihoods: Vec<(Law, f64)> = Law::all().map(|law| (law, likelihood(law, frequencies))).collect();
     let most = likelihoods.iter().map(|(_, likelihood)| *likelihood).fold(f64::NEG_INFINITY, f64::max);
     let open: Vec<Law> =
@@ -233,9 +255,8 @@ fn sentence(frequencies: &[Frequency], shape: &str, sum: &str) -> Option<String>
         }
         _ => return None,
     };
-    let fewest = if shape == "exact" { "" } else { ", of the widths that were tried the likeliest" };
     Some(format!(
-        "It rounds stochastically: {}, asked {TIMES} times each, are the neighbours of {sum}{fewest}, {law}.",
+        "It rounds stochastically: {}, asked {TIMES} times each, are the neighbours of {sum}, {law}.",
         counted(frequencies.len() as u64, "output")
     ))
 }
