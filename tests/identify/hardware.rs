@@ -15,10 +15,10 @@ use crate::{kinds::described, machine::thorough};
 /// A number that is not special: `(-1)^negative * significand * 2^exponent`; `units` is the exponent of the significand's units digit.
 #[derive(Clone, Copy)]
 pub(crate) struct Number {
-    negative: bool,
-    significand: u128,
-    exponent: i32,
-    units: i32,
+    pub(crate) negative: bool,
+    pub(crate) significand: u128,
+    pub(crate) exponent: i32,
+    pub(crate) units: i32,
 }
 
 /// What a code stands for.
@@ -45,7 +45,7 @@ pub(crate) fn read(code: u64, exponent_bits: u32, trailing_bits: u32, flushes: b
     Value::Finite(Number { negative, significand, exponent: units - trailing_bits as i32, units })
 }
 
-const NAN: u64 = 0x7fc0_0000;
+pub(crate) const NAN: u64 = 0x7fc0_0000;
 
 pub(crate) fn infinity(negative: bool) -> u64 {
     0x7f80_0000 | u64::from(negative) << 31
@@ -110,7 +110,7 @@ pub(crate) fn aligned(terms: &[Number], bits: i32) -> AlignedSum {
 }
 
 /// A sum as a code of f32, to nearest, ties to even; what is below the smallest normal number is a zero with its sign.
-fn rounded(AlignedSum { sum, last, lost }: AlignedSum) -> u64 {
+pub(crate) fn rounded(AlignedSum { sum, last, lost }: AlignedSum) -> u64 {
     if sum == 0 {
         return 0;
     }
@@ -191,12 +191,18 @@ fn narrow(case: &Case) -> u64 {
 }
 
 /// An element of D of its operands.
-type Compute = fn(&Case) -> u64;
+pub(crate) type Compute = fn(&Case) -> u64;
 
 /// A device that computes one element of D as a function says.
-struct Unit {
+pub(crate) struct Unit {
     identity: Identity,
     compute: Compute,
+}
+
+impl Unit {
+    pub(crate) fn new(name: &str, compute: Compute) -> Unit {
+        Unit { identity: Identity::new(name, "a unit"), compute }
+    }
 }
 
 impl Device for Unit {
@@ -224,7 +230,7 @@ impl Device for Unit {
 }
 
 /// How many of so many cases of the verification stream a rule answers otherwise than a unit.
-fn held_out(identification: &Identification, unit: &mut Unit, i: &Instruction, tiles: usize) -> usize {
+pub(crate) fn held_out(identification: &Identification, unit: &mut Unit, i: &Instruction, tiles: usize) -> usize {
     let tiles = Sequence::Random { seed: 99 }.tiles(i, 0, tiles);
     let given = identification.model().unwrap().evaluator(i).unwrap().execute(&tiles);
     let answers = unit.execute(i, &tiles).unwrap();
@@ -277,8 +283,7 @@ const QUICK: usize = 3;
 fn open_hardware_is_identified_from_nothing() {
     for (name, compute, instruction, part) in UNITS.into_iter().take(if thorough() { UNITS.len() } else { QUICK }) {
         let i = described(instruction);
-        let identity = Identity::new(name, "a unit");
-        let mut unit = Unit { identity, compute };
+        let mut unit = Unit::new(name, compute);
         let plan =
             Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
         let identification = identify(&mut unit, i, plan).unwrap();

@@ -14,6 +14,7 @@ mod honesty;
 mod kinds;
 #[path = "../common/machine.rs"]
 mod machine;
+mod oddities;
 #[path = "../common/program.rs"]
 mod program;
 mod quick;

@@ -132,7 +132,7 @@ impl Numbers {
     fn rounded(self, to: &Destination) -> Option<Numbers> {
         let (format, target) = (to.target.format, Numbers::of(to.target.format)?);
         let ieee = self.negative_zero || self.quantum < target.quantum || to.target.rounding == Rounding::Rd;
-        // What overflows can become the largest finite number, which may be no multiple of the values; an infinity can, too.
+        // The largest finite number, which an overflow or an infinity can become, may be no multiple of the values.
         let largest = if self.overflows(format) { target.bound - target.bits } else { i32::MAX };
         let saturates = to.target.overflow == Overflow::Saturate || !format.has_infinity();
         let bound = if self.infinite && saturates { i32::MAX } else { self.bound.saturating_add(1) };
@@ -185,7 +185,9 @@ impl Numbers {
     }
 }
 
-/// The normal form of a program; `None` for integers, block scales, and codes of infinities that are numbers.
+/// The normal form of a program.
+///
+/// `None` for integers, block scales, and codes of infinities that are numbers.
 pub(super) fn normal(program: &Program) -> Option<Program> {
     let mut program = program.clone();
     let i = program.instruction.clone();

@@ -131,8 +131,10 @@ impl Extreme<'_> {
         case
     }
 
-    /// A tile in which rounded products lie a little above the largest number; where products are exact, c is the largest number, and a
-    /// product a part of its last place. `None` if the step has no product, or the formats lack such values.
+    /// A tile with values a little above the largest number.
+    ///
+    /// Rounded products lie there. Where products are exact, c is the largest number, and a product a part of its last place. `None` if the
+    /// step has no product, or the formats lack such values.
     fn edge(&mut self, step: &Step) -> Option<Tiles> {
         let i = self.i;
         let products: Vec<usize> = step.parts.iter().filter_map(Part::product).collect();

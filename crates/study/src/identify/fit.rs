@@ -27,7 +27,7 @@ const NEARER: [(usize, usize); 2] = [(14, 64), (48, 12)];
 pub(super) const BITS: std::ops::RangeInclusive<i32> = 0..=60;
 
 /// Places of a sticky bit that are tried.
-const PLACES: std::ops::RangeInclusive<i32> = 1..=4;
+pub(super) const PLACES: std::ops::RangeInclusive<i32> = 1..=4;
 
 pub(super) const ROUNDINGS: [Rounding; 6] =
     [Rounding::Rne, Rounding::Rz, Rounding::Rna, Rounding::Ru, Rounding::Rd, Rounding::Ro];

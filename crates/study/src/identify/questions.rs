@@ -53,8 +53,8 @@ impl Finding {
     }
 }
 
-/// Tiles among the candidates on which an arithmetic differs from each of the others, a few for all of them.
-/// Returns the number of others that they decide, too.
+/// A few tiles on which an arithmetic differs from each of the others.
+/// They are among the candidates. Returns the number of others that they decide, too.
 pub(super) fn deciding<'a>(
     evaluator: &Evaluator,
     others: impl IntoIterator<Item = &'a Evaluator>,

@@ -28,7 +28,8 @@ const OTHERS: usize = 8;
 /// Fewest outputs with two answers by which a law is judged.
 const FEWEST: usize = 8;
 
-/// The error for a device with several answers to equal operands, with how its rounding is random if that can be told.
+/// The error for a device with several answers to equal operands.
+/// It says how the rounding is random, if that can be told.
 pub(super) fn explained(
     device: &mut dyn Device,
     batches: &mut Batches,
@@ -48,10 +49,12 @@ struct RepeatedOutput {
     answers: Vec<u64>,
 }
 
-/// The chance that a rounding goes away from zero, by the distance from the neighbour towards zero, in units of the last place.
+/// The chance that a rounding goes away from zero.
+/// The distance is that from the neighbour towards zero, in units of the last place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Law {
-    /// The distance, cut to so many bits: so many random bits are added below the last place, and the sum is truncated.
+    /// The distance, cut to so many bits.
+    /// So many random bits are added below the last place, and the sum is truncated.
     Distance(i32),
     /// The distance.
     Exact,
@@ -74,7 +77,7 @@ impl Law {
     }
 }
 
-/// An output between two neighbours: the distance of its exact value, and how often it was rounded away from zero.
+/// An output between two neighbours, and how often it was rounded away from zero.
 #[derive(Debug, Clone, Copy)]
 struct Frequency {
     distance: f64,
@@ -113,7 +116,8 @@ fn recognised(
         .and_then(|best| sentence(&best.frequencies, &words(&fitted))))
 }
 
-/// A sum whose neighbours the answers are: the bits of its alignment, `None` if it is exact, and how likely the answers are.
+/// A sum whose neighbours the answers are, and how likely they are.
+/// The bits are those of its alignment; `None` if it is exact.
 struct FittedSum {
     bits: Option<i32>,
     likelihood: f64,
@@ -133,7 +137,8 @@ fn words(open: &[FittedSum]) -> String {
     }
 }
 
-/// Outputs of tiles of the verification stream, each asked [`TIMES`] times. Subnormal operands may be flushed, and are left out.
+/// Outputs of tiles of the verification stream, each asked [`TIMES`] times.
+/// Subnormal operands may be flushed, and are left out.
 fn repeated(
     device: &mut dyn Device,
     batches: &mut Batches,
@@ -166,7 +171,8 @@ fn distinct(answers: &[u64]) -> usize {
     answers.len()
 }
 
-/// Sums of all products and c in one step, before they are rounded to D: the bits of the alignment, `None` if exact, and the value in f64.
+/// Sums of all products and c in one step, before they are rounded to D.
+/// The bits are those of the alignment, `None` if it is exact; the value is in f64.
 fn sums(part: &Instruction) -> Vec<(Option<i32>, Evaluator)> {
     let Ok(wide) = format::find("f64") else { return Vec::new() };
     let to_f64 = Instruction { d: wide, ..part.clone() };
@@ -181,7 +187,8 @@ fn sums(part: &Instruction) -> Vec<(Option<i32>, Evaluator)> {
     BITS.map(Some).chain([None]).filter_map(sum).collect()
 }
 
-/// How often each output was rounded away from zero, and the number of outputs with an answer that is no neighbour of the value.
+/// How often each output was rounded away from zero.
+/// Returns the number of outputs with an answer that is no neighbour of the value, too.
 fn frequencies(part: &Instruction, sum: &Evaluator, outputs: &[RepeatedOutput]) -> (Vec<Frequency>, usize) {
     let (d, wide) = (part.d, sum.program().instruction.d);
     let (mut frequencies, mut others) = (Vec::new(), 0);

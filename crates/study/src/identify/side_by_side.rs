@@ -93,7 +93,8 @@ fn timed(device: &mut dyn Device, instruction: &Instruction, plan: &Plan) -> Tim
     (identify(device, instruction, plan.clone()), start.elapsed().as_secs_f64())
 }
 
-/// Works out how the device computes each instruction, by the plan beside it; the outcomes are in their order.
+/// Works out how the device computes each instruction, by its plan.
+/// The outcomes are in the order of the searches.
 pub(super) fn searched(device: &mut dyn Device, searches: &[(&Instruction, Plan)]) -> Vec<TimedOutcome> {
     if let [(instruction, plan)] = searches {
         return vec![timed(device, instruction, plan)];

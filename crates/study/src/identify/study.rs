@@ -3,7 +3,7 @@
 //! If held-out cases differ, the search goes on with them.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     thread::available_parallelism,
     time::{Duration, Instant},
 };
@@ -36,7 +36,8 @@ const SEARCHED: u64 = 20_000;
 const GPU_CASES: u64 = 10_000_000_000;
 /// Held-out cases by default, for any other device.
 const OTHER_CASES: u64 = 10_000_000;
-/// Largest number of instructions that are searched side by side. A constant, so that no result depends on the cores.
+/// Largest number of instructions that are searched side by side.
+/// A constant, so that no result depends on the cores.
 const WAVE: usize = 8;
 /// Largest number of searches after the first, each begun by held-out cases that differ.
 const SEARCHES_AGAIN: usize = 4;
@@ -287,6 +288,8 @@ impl<'a> Session<'a> {
                 .into_iter()
                 .map(|finding: Finding| Finding { stopped: finding.stopped.or(outcome.clone().err()), ..finding }),
         );
+        let place = |finding: &Finding| instructions.iter().position(|i| i.name == finding.found.instruction.name);
+        study.findings.sort_by_cached_key(place);
         for finding in study.findings.iter_mut().filter(|finding| finding.like.is_none()) {
             finding.like = likeness(&finding.found);
         }
@@ -301,7 +304,7 @@ impl<'a> Session<'a> {
         study: &mut Study,
     ) -> Result<()> {
         for wave in self.waves(instructions) {
-            self.search(wave, waiting, study)?;
+            self.search(&wave, waiting, study)?;
             while waiting.len() > ahead {
                 self.confirm_first(waiting, study)?;
             }
@@ -312,17 +315,27 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Instructions that are searched side by side. The rules of a wave are tried first in the next ones, so the first is alone.
-    fn waves<'i>(&self, instructions: &'i [Instruction]) -> Vec<&'i [Instruction]> {
-        let most = if is_gpu(self.device) || self.device.for_thread().is_some() { WAVE } else { 1 };
-        let (first, rest) = instructions.split_at(instructions.len().min(1));
-        [first].into_iter().filter(|first| !first.is_empty()).chain(rest.chunks(most)).collect()
+    /// Instructions that are searched side by side.
+    ///
+    /// The rules of a wave are tried first in the next ones. So one instruction is alone, and the first one of each family and combination of
+    /// formats comes before the rest.
+    fn waves<'i>(&self, instructions: &'i [Instruction]) -> Vec<Vec<&'i Instruction>> {
+        if !is_gpu(self.device) && self.device.for_thread().is_none() {
+            return instructions.iter().map(|instruction| vec![instruction]).collect();
+        }
+        let mut seen = HashSet::new();
+        let kind = |i: &Instruction| (i.family().to_string(), [i.a.name, i.b.name, i.c.name, i.d.name], i.is_sparse());
+        let (first, rest): (Vec<_>, Vec<_>) =
+            instructions.iter().partition(|instruction| seen.insert(kind(instruction)));
+        let waves = |all: &[&'i Instruction]| all.chunks(WAVE).map(<[&Instruction]>::to_vec).collect::<Vec<_>>();
+        let (alone, others) = first.split_at(first.len().min(1));
+        [waves(alone), waves(others), waves(&rest)].concat()
     }
 
     /// Searches for the arithmetics of a wave of instructions. The findings wait for their held-out runs.
-    fn search(&mut self, wave: &[Instruction], waiting: &mut VecDeque<Finding>, study: &mut Study) -> Result<()> {
+    fn search(&mut self, wave: &[&Instruction], waiting: &mut VecDeque<Finding>, study: &mut Study) -> Result<()> {
         wave.iter().for_each(|instruction| (self.watch)(Progress::Searching(instruction)));
-        let searches: Vec<(&Instruction, Plan)> = wave.iter().map(|instruction| (instruction, self.plan())).collect();
+        let searches: Vec<(&Instruction, Plan)> = wave.iter().map(|instruction| (*instruction, self.plan())).collect();
         let mut stopped = Ok(());
         for (outcome, seconds) in searched(self.device, &searches) {
             match outcome {

@@ -1,7 +1,7 @@
 //! Changes of several keys that mean something only together.
 
 use super::{
-    fit::{BITS, ROUNDINGS},
+    fit::{BITS, PLACES, ROUNDINGS},
     moves::{Move, alike, change},
 };
 use crate::{
@@ -118,6 +118,11 @@ fn of_one_thing(rule: &Rule, place: &Place, reach: i32) -> Vec<Move> {
         for to in (now - reach).max(0)..=now + reach {
             let cut = |cut| [("alignment.bits", bits(to)), ("alignment.rounding", rounding(cut))];
             all.extend(ROUNDINGS.map(|way| in_all(&group, &cut(way))));
+            // A sticky bit with a place is part of the sum, so that the width and the place belong together.
+            all.extend(PLACES.map(|at| {
+                let sticky = [("alignment.sticky", KeyValue::Flag(true)), ("alignment.sticky-place", bits(at))];
+                in_all(&group, &[&cut(Rounding::Rz)[..], &sticky].concat())
+            }));
         }
         all.append(&mut product);
     }

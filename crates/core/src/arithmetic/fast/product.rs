@@ -10,7 +10,8 @@ use super::{
 use crate::base::vectors::vectorised;
 
 vectorised! {
-    /// Products of the only term of the group without their `dropped` low bits; arbitrary for missing pieces.
+    /// Products of the only term of the group, without their `dropped` low bits.
+    /// They are arbitrary for missing pieces.
     pub(super) fn exact(pieces: &Pieces<'_>, dropped: i32, number: &mut Number) {
         number.special = [0; COUNT];
         for at in 0..pieces.count {

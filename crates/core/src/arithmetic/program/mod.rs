@@ -183,7 +183,8 @@ pub struct IntegerSum {
     pub group: usize,
     /// Bits of the range, which is signed if D is.
     pub bits: u32,
-    /// Bits of the signed range in which the sum of a group's products saturates before it is added; `None` if it is exact.
+    /// Bits of the signed range of a group's sum of products.
+    /// The sum saturates there before it is added; `None` if it is exact.
     pub group_bits: Option<u32>,
 }
 
@@ -343,7 +344,7 @@ impl Program {
         self.unpack[2].wider.unwrap_or(self.instruction.c)
     }
 
-    /// True if infinities and NaNs of operands, invalid operations and overflows have the results of IEEE 754.
+    /// True if infinities, NaNs and overflows are those of IEEE 754.
     pub fn has_usual_specials(&self) -> bool {
         let tests = self.operations().filter_map(ElementaryOperation::destination).map(|to| to.overflow_test);
         self.invalid == InvalidOperations::default()
