@@ -4,17 +4,22 @@ use super::candidate::{candidate, evaluator};
 use crate::{
     Error, Result,
     arithmetic::{Alignment, Evaluator, Rounded, Rule, Step},
-    bench::part,
+    bench::{Draw, encoded, part, tile},
     device::{Batches, Device},
-    format::{self, Class, Format, Overflow, Rounding},
+    format::{self, Class, Finite, Format, Overflow, Rounding},
     inputs::Sequence,
     isa::{Case, Instruction, MatrixShape, Tiles},
     report::counted,
 };
 
-/// Tiles that are asked, and how often each.
-const TILES: usize = 12;
+/// Tiles of the verification stream, and of operands with all their bits; and how often each is asked.
+const TILES: usize = 2;
+const DENSE: usize = 4;
 const TIMES: usize = 192;
+/// Largest exponent of such an operand.
+const SPREAD: i32 = 2;
+/// Exponent of c, whose last bits the sum loses.
+const OF_C: i32 = -4;
 /// Widths of the alignments that are tried.
 const BITS: std::ops::RangeInclusive<i32> = 8..=40;
 /// Largest number of random bits that is told from more.
@@ -25,6 +30,8 @@ const RULES_OUT: f64 = 13.8;
 const DEVIATIONS: f64 = 6.0;
 /// One output in this many may be no neighbour of its value.
 const OTHERS: usize = 8;
+/// Cost of such an output, as a logarithm: more than an output costs whose answers fit.
+const OTHER_COST: f64 = 2.0 * TIMES as f64;
 /// Fewest outputs with two answers by which a law is judged.
 const FEWEST: usize = 8;
 
@@ -105,7 +112,7 @@ fn recognised(
         let (frequencies, others) = frequencies(&part, &evaluator, &outputs);
         if others * OTHERS <= outputs.len() {
             let most = Law::all().map(|law| likelihood(law, &frequencies)).fold(f64::NEG_INFINITY, f64::max);
-            fitted.push(FittedSum { bits, likelihood: most - others as f64 * RULES_OUT, frequencies });
+            fitted.push(FittedSum { bits, likelihood: most - others as f64 * OTHER_COST, frequencies });
         }
     }
     let most = fitted.iter().map(|fitted| fitted.likelihood).fold(f64::NEG_INFINITY, f64::max);
@@ -146,7 +153,9 @@ fn repeated(
     seed: u64,
 ) -> Result<Vec<RepeatedOutput>> {
     let part = part(instruction);
-    let tiles = Sequence::Random { seed }.tiles(&part, 0, TILES);
+    let mut tiles = Sequence::Random { seed }.tiles(&part, 0, TILES);
+    let mut draw = Draw::new(seed);
+    (0..DENSE).for_each(|_| tiles.extend(&dense(&part, &mut draw)));
     let mut all = Tiles::zeros(&part, 0);
     (0..TIMES).for_each(|_| all.extend(&tiles));
     let codes = batches.execute(device, instruction, MatrixShape { rows: part.m, columns: part.n }, &all)?;
@@ -162,6 +171,31 @@ fn repeated(
         RepeatedOutput { case: tiles.case(&part, tile, row, column), answers }
     };
     Ok((0..each).map(output).filter(|output| is_normal(&output.case)).collect())
+}
+
+/// A tile whose operands have all their bits and about the same exponents.
+/// The distances of its sums are as good as random.
+fn dense(part: &Instruction, draw: &mut Draw) -> Tiles {
+    let mut number = |format: &Format| {
+        let exponent = draw.between(-SPREAD, SPREAD);
+        draw.code(format, exponent, u64::BITS)
+    };
+    let mut line = |of_a: bool| {
+        let mut case = Case::zeros(part);
+        match of_a {
+            true => case.a.iter_mut().for_each(|code| *code = number(part.a)),
+            false => case.b.iter_mut().for_each(|code| *code = number(part.b)),
+        }
+        if let Some(scale) = part.scale {
+            let one = encoded(scale.format, Finite::exact(false, 1, 0));
+            case.scale_a.fill(one);
+            case.scale_b.fill(one);
+        }
+        case
+    };
+    let rows: Vec<Case> = (0..part.m).map(|_| line(true)).collect();
+    let columns: Vec<Case> = (0..part.n).map(|_| line(false)).collect();
+    tile(part, &rows, &columns, |_| draw.code(part.c, OF_C, u64::BITS))
 }
 
 fn distinct(answers: &[u64]) -> usize {

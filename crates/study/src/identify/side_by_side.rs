@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A question of a search to the device of the other thread.
 enum Question {
     Prepare(Instruction, Sender<Result<Execution>>),
-    Execute { instruction: Instruction, rows: usize, columns: usize, tiles: Tiles, answer: Sender<Result<Codes>> },
+    Execute { instruction: Instruction, rows: usize, columns: usize, tiles: Box<Tiles>, answer: Sender<Result<Codes>> },
 }
 
 /// The device as a search sees it.
@@ -78,7 +78,7 @@ impl Device for SharedDevice<'_> {
         match &mut self.equal {
             Some(device) => device.execute_part(instruction, rows, columns, tiles),
             None => {
-                let (instruction, tiles) = (instruction.clone(), tiles.clone());
+                let (instruction, tiles) = (instruction.clone(), Box::new(tiles.clone()));
                 self.ask(|answer| Question::Execute { instruction, rows, columns, tiles, answer })
             }
         }
