@@ -307,8 +307,8 @@ fn the_sum_of_a_group_of_integer_products_saturates_before_it_is_added() {
         );
         let evaluator = Model::parse(&text, "own.toml").unwrap().evaluator(&i).unwrap();
         let mut case = Case::zeros(&i);
-        for k in 0..4 {
-            (case.a[k], case.b[k]) = (255, u64::from(b[k] as u8));
+        for (k, b) in b.into_iter().enumerate() {
+            (case.a[k], case.b[k]) = (255, u64::from(b as u8));
         }
         case.c = u64::from(c as u32);
         let mut tiles = Tiles::zeros(&i, 1);

@@ -28,7 +28,7 @@ fn rounded(AlignedSum { sum, last, .. }: AlignedSum, bits: u32, random: &mut Cha
     if right > 0 {
         let rest = magnitude & ((1 << right) - 1);
         let seen = if right as u32 > bits { rest >> (right as u32 - bits) } else { rest << (bits - right as u32) };
-        kept += u128::from(seen + random.random_range(0..1u128 << bits) >> bits != 0);
+        kept += u128::from((seen + random.random_range(0..1u128 << bits)) >> bits != 0);
     }
     let carried = i32::from(kept >> 24 != 0);
     match leading + last + 127 + carried {
