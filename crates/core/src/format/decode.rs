@@ -66,7 +66,7 @@ impl Format {
 
 impl Format {
     /// Value of a code as if the format had no infinities and NaNs.
-    /// In integers and tables it is that of [`Format::decode`].
+    /// Integers and tables decode as in [`Format::decode`].
     pub(crate) fn decode_as_number(&self, code: u64) -> Decoded {
         match &self.encoding {
             Encoding::Float(float) => Float { specials: Specials::None, ..*float }.decode(code),

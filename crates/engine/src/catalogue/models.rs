@@ -449,7 +449,7 @@ fn step(rule: &Rule) -> String {
     words.join(", ")
 }
 
-/// Treatments of infinities and NaNs that are not those of IEEE 754.
+/// Treatments of infinities and NaNs that differ from IEEE 754.
 fn special_values(rule: &Rule) -> Vec<String> {
     let mut words = Vec::new();
     for (specials, operands) in [(Some(rule.special_operands), "a, b"), (rule.special_c, "c")] {

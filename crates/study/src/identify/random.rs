@@ -124,7 +124,7 @@ fn recognised(
 }
 
 /// A sum whose neighbours the answers are, and how likely they are.
-/// The bits are those of its alignment; `None` if it is exact.
+/// Its alignment keeps `bits` bits; an exact sum has none.
 struct FittedSum {
     bits: Option<i32>,
     likelihood: f64,
@@ -206,7 +206,7 @@ fn distinct(answers: &[u64]) -> usize {
 }
 
 /// Sums of all products and c in one step, before they are rounded to D.
-/// The bits are those of the alignment, `None` if it is exact; the value is in f64.
+/// Each comes with the bits that its alignment keeps, `None` for the exact sum; its value is in f64.
 fn sums(part: &Instruction) -> Vec<(Option<i32>, Evaluator)> {
     let Ok(wide) = format::find("f64") else { return Vec::new() };
     let to_f64 = Instruction { d: wide, ..part.clone() };

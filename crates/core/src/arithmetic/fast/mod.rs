@@ -6,7 +6,7 @@
 //!
 //! It agrees with the reference evaluator in every bit. The reference computes single elements with a product near the
 //! limit beyond which it is infinite, exact sums over more than 120 bits, NaNs that keep their payload, and infinities
-//! and NaNs that the operands decide, or that are not those of IEEE 754. It also runs programs with operands or D in binary64 other than chains of fused
+//! and NaNs that the operands decide, or that do not follow IEEE 754. It also runs programs with operands or D in binary64 other than chains of fused
 //! multiply-adds, sums of more than 128 bits, and alignments in which zeros count. Registers of more than 32 bits are
 //! rounded to one element at a time. Programs of fused multiply-adds and additions in
 //! binary32 alone are computed in the host's binary64.

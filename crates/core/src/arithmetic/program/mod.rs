@@ -344,7 +344,7 @@ impl Program {
         self.unpack[2].wider.unwrap_or(self.instruction.c)
     }
 
-    /// True if infinities, NaNs and overflows are those of IEEE 754.
+    /// True if infinities, NaNs and overflows follow IEEE 754.
     pub fn has_usual_specials(&self) -> bool {
         let tests = self.operations().filter_map(ElementaryOperation::destination).map(|to| to.overflow_test);
         self.invalid == InvalidOperations::default()

@@ -211,7 +211,7 @@ fn exceptions(program: &Program) -> Option<String> {
     Some(parts.join("; "))
 }
 
-/// Treatments of infinities and NaNs that are not those of IEEE 754.
+/// Treatments of infinities and NaNs that differ from IEEE 754.
 fn special_values(program: &Program) -> Vec<String> {
     let mut words = Vec::new();
     let [a, _, c] = program.unpack.map(|unpack| unpack.specials);
