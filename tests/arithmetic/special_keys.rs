@@ -253,19 +253,7 @@ fn invalid_operations_give_nan_or_what_the_rule_says() {
 fn what_would_be_rounded_to_the_largest_number_overflows_where_the_exact_result_decides() {
     // The largest number of f16 is 65504; 65511 is rounded to it, 65520 to infinity.
     const F16_D: &str = "mma.m16n8k8.f16.f16.f16.f16";
-    let of = |lines: &str, pairs: &[(f64, f64)], c: f64| {
-        let (i, evaluator) = fused(F16_D, lines);
-        let code = |format: &Format, value: f64| format.encode_f64(value, Rounding::Rne, Overflow::Standard).unwrap();
-        let mut case = Case::zeros(&i);
-        for (k, (a, b)) in pairs.iter().enumerate() {
-            (case.a[k], case.b[k]) = (code(i.a, *a), code(i.b, *b));
-        }
-        case.c = code(i.c, c);
-        let mut tiles = Tiles::zeros(&i, 1);
-        tiles.place(&i, 0, 0, 0, &case);
-        assert_eq!(evaluator.execute(&tiles).get(0), evaluator.dot(&case), "{lines}");
-        i.d.to_f64(evaluator.dot(&case))
-    };
+    let of = |lines: &str, pairs: &[(f64, f64)], c: f64| d(F16_D, lines, pairs, c);
     let (below, above) = ([(7.0, 1.0)], [(16.0, 1.0)]);
     for (rounding, overflow, beyond) in [
         ("RNE", "standard", f64::INFINITY),

@@ -138,7 +138,7 @@ fn an_oddity_of_a_unit_is_found_and_none_where_there_is_none() {
     let i = described(
         r#"{ name = "odd.m4n8k8.f32.bf16.bf16.f32", m = 4, n = 8, k = 8, a = "bf16", b = "bf16", c = "f32", d = "f32" }"#,
     );
-    let found = |oddity: Option<Oddity>| {
+    let identified = |oddity: Option<Oddity>| {
         let mut unit = Unit::new("a unit", compute(oddity));
         let plan =
             Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
@@ -148,9 +148,9 @@ fn an_oddity_of_a_unit_is_found_and_none_where_there_is_none() {
         assert_eq!(crate::hardware::held_out(&identification, &mut unit, i, 200), 0, "{oddity:?}:\n{text}");
         text
     };
-    let plain = found(None);
+    let plain = identified(None);
     for (oddity, key) in ODDITIES.into_iter().take(amount(QUICK, ODDITIES.len())) {
-        assert!(found(Some(oddity)).contains(key), "{oddity:?}");
+        assert!(identified(Some(oddity)).contains(key), "{oddity:?}");
         assert!(key.is_empty() || !plain.contains(key), "{plain}");
     }
 }
