@@ -46,7 +46,7 @@ pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<B
     report_dict.set_item("notes", &report.notes)?;
     report_dict.set_item("model", &report.model)?;
     report_dict.set_item("holds", report.holds)?;
-    report_dict.set_item("verdict", report.found().map(Verdict::name))?;
+    report_dict.set_item("verdict", report.finding().map(Verdict::name))?;
     let tables = report.tables.iter().map(|table| python_table(py, table)).collect::<PyResult<Vec<_>>>()?;
     report_dict.set_item("tables", tables)?;
     report_dict.set_item("text", report::render(report, View::Table, &ViewLayout::default()))?;

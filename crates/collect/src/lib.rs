@@ -57,7 +57,7 @@ pub fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, String> {
     }
     watch([&place[..]]);
     let failed = |error: std::io::Error| format!("{folder}: {error}");
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(root().join(&place)).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let part = |part: Option<&std::ffi::OsStr>| part.map(|name| name.to_string_lossy().into_owned());
@@ -70,11 +70,11 @@ pub fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, String> {
         if extensions.contains(&extension.as_str()) && !file.starts_with('.') {
             let text = fs::read_to_string(&path).map_err(|error| format!("{folder}/{file}: {error}"))?;
             let name = if extension == "toml" { stem } else { file.clone() };
-            found.push(File { path: format!("{folder}/{file}"), name, text });
+            files.push(File { path: format!("{folder}/{file}"), name, text });
         }
     }
-    found.sort_by(|x, y| x.name.cmp(&y.name));
-    Ok(found)
+    files.sort_by(|x, y| x.name.cmp(&y.name));
+    Ok(files)
 }
 
 /// Rust expression of the names and texts of files, in their order.

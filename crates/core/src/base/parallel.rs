@@ -74,13 +74,13 @@ pub fn each<T: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) + Sync
 
 /// True if `holds` is true of an item; after the first such item no further one is tested.
 pub fn any<T: Send>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> bool + Sync) -> bool {
-    let found = AtomicBool::new(false);
+    let held = AtomicBool::new(false);
     each(items, |item| {
-        if !found.load(Ordering::Relaxed) && holds(item) {
-            found.store(true, Ordering::Relaxed);
+        if !held.load(Ordering::Relaxed) && holds(item) {
+            held.store(true, Ordering::Relaxed);
         }
     });
-    found.into_inner()
+    held.into_inner()
 }
 
 /// Gathers the numbers below `count`: one result per run of numbers, in their order.

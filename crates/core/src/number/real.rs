@@ -83,16 +83,16 @@ pub fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
 /// Sum of terms if at least one is not finite: NaN, or the infinity that all infinite terms agree on.
 /// `None` if all are finite.
 pub(crate) fn special_sum<'a>(terms: impl IntoIterator<Item = &'a Real>) -> Option<Real> {
-    let mut found = None;
+    let mut sum = None;
     for term in terms {
-        found = match (term, found) {
+        sum = match (term, sum) {
             (Real::Nan, _) => return Some(Real::Nan),
             (Real::Infinity { negative }, Some(Real::Infinity { negative: other })) if *negative != other => {
                 return Some(Real::Nan);
             }
             (Real::Infinity { .. }, _) => Some(*term),
-            (Real::Finite(_), found) => found,
+            (Real::Finite(_), sum) => sum,
         }
     }
-    found
+    sum
 }

@@ -34,8 +34,8 @@ impl Tables {
     /// Tables whose names begin with `first`.
     pub(crate) fn matching(&self, first: &str) -> impl Iterator<Item = (Vec<&str>, &[u64])> {
         let first = first.to_string();
-        let found = self.0.iter().filter(move |(parts, _)| parts[0] == first);
-        found.map(|(parts, words)| (parts.iter().map(String::as_str).collect(), words.as_slice()))
+        let tables = self.0.iter().filter(move |(parts, _)| parts[0] == first);
+        tables.map(|(parts, words)| (parts.iter().map(String::as_str).collect(), words.as_slice()))
     }
 
     /// Table of this name.

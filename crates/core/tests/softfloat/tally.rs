@@ -27,16 +27,16 @@ impl Tally {
         operation: Operation,
         operands: [u64; 3],
     ) {
-        let found = unit.apply(operation, operands);
+        let outcome = unit.apply(operation, operands);
         let expected = reference.apply(unit.format(), unit.environment(), operation, operands);
-        if found == expected {
+        if outcome == expected {
             self.agreed += 1;
             return;
         }
         let operands = &operands[..operation.operands()];
         self.differs(|| {
             format!(
-                "{} {} {operands:x?}: {found:x?}, expected {expected:x?}, in {:?} of {:?}",
+                "{} {} {operands:x?}: {outcome:x?}, expected {expected:x?}, in {:?} of {:?}",
                 unit.format(),
                 operation.name(),
                 unit.environment(),
@@ -54,15 +54,15 @@ impl Tally {
         environment: &Environment,
         code: u64,
     ) {
-        let found = Converter::new(from, to, *environment).convert(code);
+        let outcome = Converter::new(from, to, *environment).convert(code);
         let expected = reference.convert(from, to, environment, code);
-        if found == expected {
+        if outcome == expected {
             self.agreed += 1;
             return;
         }
         self.differs(|| {
             format!(
-                "{from} to {to} {code:x?}: {found:x?}, expected {expected:x?}, in {environment:?} of {:?} to {:?}",
+                "{from} to {to} {code:x?}: {outcome:x?}, expected {expected:x?}, in {environment:?} of {:?} to {:?}",
                 from.encoding, to.encoding
             )
         });

@@ -309,10 +309,10 @@ mod tests {
         let bytes = file(&GOOD, 177);
         let (arrays, metadata) = streamed(&bytes[..], bytes.len() as u64).unwrap();
         let start = bytes.len() as u64 - 177;
-        let found: Vec<_> =
+        let tensors: Vec<_> =
             arrays.iter().map(|array| (array.name.as_str(), array.shape.clone(), array.kind, array.data)).collect();
         assert_eq!(
-            found,
+            tensors,
             [
                 ("a", vec![2, 4], named("f32"), (start, 32)),
                 ("b", vec![3, 64], Content::Other("Q4_0"), (start + 32, 3 * 2 * 18)),

@@ -58,9 +58,9 @@ mod tests {
             for first in 0..64 {
                 for count in 0..64 - first {
                     let (start, length) = place(first, count, bits);
-                    let mut found = vec![0; count];
-                    unpack(&packed[start as usize..][..length], first, bits, &mut found);
-                    assert_eq!(found, codes[first..first + count], "{bits} {first} {count}");
+                    let mut unpacked = vec![0; count];
+                    unpack(&packed[start as usize..][..length], first, bits, &mut unpacked);
+                    assert_eq!(unpacked, codes[first..first + count], "{bits} {first} {count}");
                 }
             }
         }

@@ -94,7 +94,7 @@ fn kind(dtype: Dtype) -> Content {
 
 fn dtype(array: &NewArray) -> Dtype {
     let unsigned = |bytes| UNSIGNED.iter().find(|(_, width)| *width == bytes).map(|(dtype, _)| *dtype);
-    let found = match array.kind {
+    let dtype = match array.kind {
         Content::Format(format) => {
             let dtype = FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype);
             // Codes of 4 or 6 bits are packed only where they are copied from such a file.
@@ -105,13 +105,13 @@ fn dtype(array: &NewArray) -> Dtype {
         Content::Unsigned(bytes) => unsigned(bytes),
         Content::Other(name) => OTHERS.iter().find(|(_, known)| *known == name).map(|(dtype, _)| *dtype),
     };
-    found.expect("arrays that are written were read or hold codes, and both have a safetensors type")
+    dtype.expect("arrays that are written were read or hold codes, and both have a safetensors type")
 }
 
 /// The name of the type of such elements in a safetensors file.
 pub(super) fn type_name(kind: Content) -> String {
     let spelling = |dtype: &Dtype| serde_json::to_value(dtype).ok().and_then(|name| name.as_str().map(String::from));
-    let found = match kind {
+    let name = match kind {
         Content::Format(format) => {
             FORMATS.iter().find(|(_, name)| *name == format.name).and_then(|(dtype, _)| spelling(dtype))
         }
@@ -120,7 +120,7 @@ pub(super) fn type_name(kind: Content) -> String {
         }
         Content::Other(name) => Some(name.to_string()),
     };
-    found.unwrap_or_else(|| match kind {
+    name.unwrap_or_else(|| match kind {
         Content::Format(format) => format.name.to_string(),
         _ => "unknown".into(),
     })
@@ -191,9 +191,9 @@ mod tests {
         let (read, read_metadata) = streamed(&header[..], length).unwrap();
         assert_eq!(read_metadata, metadata);
         for (array, start) in arrays.iter().zip(starts) {
-            let found = read.iter().find(|found| found.name == array.name).unwrap();
-            assert_eq!((&found.shape, found.kind, found.data), (&array.shape, array.kind, (start, array.bytes)));
-            assert!(found.complete);
+            let again = read.iter().find(|candidate| candidate.name == array.name).unwrap();
+            assert_eq!((&again.shape, again.kind, again.data), (&array.shape, array.kind, (start, array.bytes)));
+            assert!(again.complete);
         }
         for end in 0..header.len() {
             assert!(streamed(&header[..end], length).is_err(), "{end}");

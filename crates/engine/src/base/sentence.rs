@@ -26,9 +26,9 @@ pub fn listed(words: &[String]) -> String {
 
 /// The range of values in words: `A`, or `from A to B`; `None` without a value.
 pub fn span<T>(items: &[T], value: impl Fn(&T) -> Option<f64>, words: impl Fn(&T, f64) -> String) -> Option<String> {
-    let mut found: Vec<(&T, f64)> = items.iter().filter_map(|item| Some((item, value(item)?))).collect();
-    found.sort_by(|x, y| f64::total_cmp(&x.1, &y.1));
-    match found[..] {
+    let mut valued: Vec<(&T, f64)> = items.iter().filter_map(|item| Some((item, value(item)?))).collect();
+    valued.sort_by(|x, y| f64::total_cmp(&x.1, &y.1));
+    match valued[..] {
         [] => None,
         [(item, value)] => Some(words(item, value)),
         [(least, low), .., (most, high)] => Some(format!("from {} to {}", words(least, low), words(most, high))),

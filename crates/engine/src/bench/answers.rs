@@ -224,8 +224,8 @@ impl Answers {
         let numbered: Vec<usize> = (0..self.tile_count()).collect();
         let places = parallel::map(&numbered, |tile| {
             let (tile, answers) = &self.tiles[*tile];
-            let found = evaluator.execute_here(tile);
-            (0..answers.len()).filter(|at| found.get(*at) != answers.get(*at)).collect::<Vec<_>>()
+            let outputs = evaluator.execute_here(tile);
+            (0..answers.len()).filter(|at| outputs.get(*at) != answers.get(*at)).collect::<Vec<_>>()
         });
         numbered.into_iter().zip(places).filter(|(_, places)| !places.is_empty()).collect()
     }

@@ -122,10 +122,10 @@ fn work(
     // A program names its device in its greeting.
     device.has(instruction)?;
     let name = device.identity().name.to_string();
-    let found = identify(device.as_ref(), instruction);
-    if found != run.device {
+    let identity = identify(device.as_ref(), instruction);
+    if identity != run.device {
         return Err(Error::request(format!(
-            "{name} is {found}, but the run is on {}; name devices of one kind",
+            "{name} is {identity}, but the run is on {}; name devices of one kind",
             run.device
         )));
     }

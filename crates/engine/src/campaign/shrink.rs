@@ -31,22 +31,27 @@ impl Compared<'_> {
     }
 }
 
-/// Reduces the case of `found`, whose outputs at `spot` differ, to a minimal case (see [`reduction`]).
+/// Reduces the case of `original`, whose outputs at `spot` differ, to a minimal case (see [`reduction`]).
 /// A finite difference stays finite, and one between infinities and numbers gets no NaN.
 /// `None` if they agree when the rest of the tile is zero, or nothing could be asked. The budget is for each of two searches, the
 /// second for devices whose cases in one tile affect each other; each search confirms its result with one more case.
 ///
 /// # Errors
 /// The device fails.
-pub fn shrink(pair: &mut Compared, spot: &Spot, found: &Answer, budget: impl Into<Budget>) -> Result<Option<Answer>> {
+pub fn shrink(
+    pair: &mut Compared,
+    spot: &Spot,
+    original: &Answer,
+    budget: impl Into<Budget>,
+) -> Result<Option<Answer>> {
     let (i, budget) = (pair.instruction, budget.into());
     let rank = |answer: &Answer| Discrepancy::between(i.d, answer.device, answer.model).rank();
     // Cases that share a tile are faster, but a case alone in its tile may not confirm the result.
     for lanes in [i.m.min(i.n), 1] {
         let nans = pair.nans;
-        let differs = |answer: &Answer| !nans.agree(i.d, answer.device, answer.model) && rank(answer) <= rank(found);
+        let differs = |answer: &Answer| !nans.agree(i.d, answer.device, answer.model) && rank(answer) <= rank(original);
         let mut first = |cases: &[Case]| Ok(pair.answers(cases, spot, lanes)?.iter().position(differs));
-        if let Some(simplest) = reduction::shrink(i, &found.case, budget, &mut first)? {
+        if let Some(simplest) = reduction::shrink(i, &original.case, budget, &mut first)? {
             let confirmed = pair.answers(&[simplest], spot, 1)?.remove(0);
             if differs(&confirmed) {
                 return Ok(Some(confirmed));

@@ -84,7 +84,7 @@ fn group(run: &Run, i: &Instruction, mismatches: &[Mismatch]) -> impl Iterator<I
         let (operands, regime) = (sequence.tiles(i, tile, 1), sequence.regime(i, tile));
         for &Mismatch { spot, device, model } in tiles[number] {
             let case = operands.case(i, 0, spot.row as usize, spot.column as usize);
-            let difference = Difference::found(ResultPlace::Output(spot), Answer { case, device, model });
+            let difference = Difference::of(ResultPlace::Output(spot), Answer { case, device, model });
             kinds.add(&Subject::Matrix(i), Difference { regime, ..difference });
         }
     })

@@ -107,7 +107,7 @@ impl<'a> Arrays<'a> {
 pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config: Option<&Config>) -> Result<Found> {
     let by_name = file.arrays.iter().enumerate().map(|(at, array)| (array.name.as_str(), at)).collect();
     let arrays = Arrays { file, by_name };
-    let mut found = Found::default();
+    let mut contents = Found::default();
     let mut used: BTreeSet<String> = BTreeSet::new();
     let mut quantised: BTreeMap<usize, CheckpointTensor> = BTreeMap::new();
     for (at, array) in file.arrays.iter().enumerate() {
@@ -124,14 +124,14 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
                 used.extend(tensor.arrays.iter().filter(|name| **name != array.name).cloned());
                 quantised.insert(at, tensor);
             }
-            None if !array.complete => found.misfits.push((array.name.clone(), TRUNCATED.into())),
-            None if !misfits.is_empty() => found.misfits.push((array.name.clone(), one_line(&nearest(&misfits)))),
+            None if !array.complete => contents.misfits.push((array.name.clone(), TRUNCATED.into())),
+            None if !misfits.is_empty() => contents.misfits.push((array.name.clone(), one_line(&nearest(&misfits)))),
             None => {}
         }
     }
     if !given {
         let converted = |name: &str| is_converted(&file.metadata, name);
-        let misfits: BTreeSet<&str> = found.misfits.iter().map(|(name, _)| name.as_str()).collect();
+        let misfits: BTreeSet<&str> = contents.misfits.iter().map(|(name, _)| name.as_str()).collect();
         for (at, array) in file.arrays.iter().enumerate() {
             let name = array.name.as_str();
             let is_read = quantised.contains_key(&at) || used.contains(name) || misfits.contains(name);
@@ -139,29 +139,29 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
                 && let Some(tensor) = undecoded::tensor(&arrays, array, &used, config)
             {
                 used.extend(tensor.arrays.iter().filter(|other| *other != name).cloned());
-                found.parts.extend(tensor.arrays.iter().cloned());
+                contents.parts.extend(tensor.arrays.iter().cloned());
                 quantised.insert(at, tensor);
             }
         }
-        found.notes.extend(config.and_then(|config| described(&mut quantised, layouts, config)));
+        contents.notes.extend(config.and_then(|config| described(&mut quantised, layouts, config)));
     }
-    let misfits = found.misfits.iter().filter_map(|(name, _)| arrays.get(name));
+    let misfits = contents.misfits.iter().filter_map(|(name, _)| arrays.get(name));
     let codes = misfits.map(|(_, array)| array).chain(quantised.keys().map(|at| &file.arrays[*at]));
     let is_codes = |array: &&StreamedArray| quantised.contains_key(&arrays.by_name[array.name.as_str()]);
     for array in codes {
         let scales = undecoded::companions(&arrays, array).into_iter().filter(|companion| !is_codes(companion));
-        found.parts.extend(scales.map(|companion| companion.name.clone()));
+        contents.parts.extend(scales.map(|companion| companion.name.clone()));
     }
     for (at, array) in file.arrays.iter().enumerate() {
         match quantised.remove(&at) {
             // Codes of one tensor can have the name of a part of another: x_scale of a tensor x_scale_scale.
-            Some(tensor) if !used.contains(&array.name) => found.tensors.push(tensor),
+            Some(tensor) if !used.contains(&array.name) => contents.tensors.push(tensor),
             _ if used.contains(&array.name) || !array.complete => {}
-            _ => found.tensors.push(plain(at, array)),
+            _ => contents.tensors.push(plain(at, array)),
         }
     }
-    found.tensors.sort_by(|x, y| x.name.cmp(&y.name));
-    Ok(found)
+    contents.tensors.sort_by(|x, y| x.name.cmp(&y.name));
+    Ok(contents)
 }
 
 /// Adds doubts of tensors that do not fit the description; returns a note if no layout has its method.
@@ -306,7 +306,7 @@ impl<'a> ArraysFit<'a, '_> {
         let global = self.parts.global.as_ref().map(|(expected, used)| (expected, *used, part(&expected.name)));
         let Some((scale_at, scales)) = part(&self.parts.scale.name) else {
             // A plain array of the type of codes is no tensor that lacks its scales.
-            let other = global.as_ref().is_some_and(|(_, _, found)| found.is_some());
+            let other = global.as_ref().is_some_and(|(_, _, entry)| entry.is_some());
             let lacks = other || !self.parts.codes.is_common();
             let name = with_stem(&self.parts.scale.name, stem);
             return Ok(if lacks {
@@ -329,32 +329,34 @@ impl<'a> ArraysFit<'a, '_> {
         let mut names = vec![array.name.clone(), scales.name.clone()];
         let global = match global {
             None => None,
-            Some((_, used, Some((_, found)))) => Some((used, found)),
+            Some((_, used, Some((_, scale)))) => Some((used, scale)),
             Some((expected, _, None)) => {
                 let name = with_stem(&expected.name, stem);
                 return Ok(Err(Misfit::Missing(format!("the array '{name}' with its global scale is missing"))));
             }
         };
-        names.extend(global.iter().map(|(_, found)| found.name.clone()));
-        let all = [Some(scales), global.map(|(_, found)| found)];
+        names.extend(global.iter().map(|(_, scale)| scale.name.clone()));
+        let all = [Some(scales), global.map(|(_, scale)| scale)];
         if let Some(cut) = all.into_iter().flatten().find(|candidate| !candidate.complete) {
             return Ok(Err(Misfit::Shape(format!("'{}': {TRUNCATED}", cut.name))));
         }
         let unsupported =
-            self.parts.unsupported.iter().find_map(|name| part(name)).map(|(_, found)| found.name.clone());
+            self.parts.unsupported.iter().find_map(|name| part(name)).map(|(_, companion)| companion.name.clone());
         let shape = match self.shape(stem)? {
             Ok(shape) => shape,
             Err(what) => return Ok(Err(Misfit::Shape(what))),
         };
-        names.extend(self.parts.shape.iter().filter_map(|name| part(name)).map(|(_, found)| found.name.clone()));
+        let shapes = self.parts.shape.iter().filter_map(|name| part(name));
+        names.extend(shapes.map(|(_, companion)| companion.name.clone()));
         let zero = self
             .parts
             .zero
             .as_ref()
-            .and_then(|expected| part(&expected.name).filter(|(_, found)| expected.takes(&found.kind.type_name())));
-        names.extend(zero.iter().map(|(_, found)| found.name.clone()));
+            .and_then(|expected| part(&expected.name).filter(|(_, zeros)| expected.takes(&zeros.kind.type_name())));
+        names.extend(zero.iter().map(|(_, zeros)| zeros.name.clone()));
         names.extend(unsupported.clone());
-        let bytes = names.iter().filter_map(|name| self.arrays.get(name)).map(|(_, found)| found.data.1).sum();
+        let bytes =
+            names.iter().filter_map(|name| self.arrays.get(name)).map(|(_, named_array)| named_array.data.1).sum();
         let name = with_stem(&self.parts.tensor, stem);
         let mut tensor = CheckpointTensor {
             shape: original_shape(&self.arrays.file.metadata, &name, &shape).unwrap_or_else(|| shape.clone()),
@@ -374,18 +376,18 @@ impl<'a> ArraysFit<'a, '_> {
         }
         let of = Matrices::of(&tensor.read_shape);
         let (sharing, swizzled, either_order) = match self.sharing(&tensor.read_shape, scales, &mut tensor.doubts) {
-            Ok(found) => found,
+            Ok(sharing) => sharing,
             Err(what) => return Ok(Err(Misfit::Shape(what))),
         };
         let global_values = match global {
             None => Vec::new(),
-            Some((_, found)) => match self.global(found, of)? {
+            Some((_, scale)) => match self.global(scale, of)? {
                 Ok(values) => values,
                 Err(what) => return Ok(Err(Misfit::Shape(what))),
             },
         };
-        if let Some((_, found)) = zero.filter(|(_, found)| found.len() != scales.len() || !found.complete) {
-            let what = format!("'{}' has the shape {:?}, and its scales {:?}", found.name, found.shape, scales.shape);
+        if let Some((_, zeros)) = zero.filter(|(_, zeros)| zeros.len() != scales.len() || !zeros.complete) {
+            let what = format!("'{}' has the shape {:?}, and its scales {:?}", zeros.name, zeros.shape, scales.shape);
             return Ok(Err(Misfit::Shape(what)));
         }
         let zero_format = |zeros: &StreamedArray| match zeros.kind {

@@ -78,18 +78,18 @@ impl Checkpoint {
         let mut layouts = layout.map_or_else(Layout::all, |one| vec![one.clone()]);
         layouts.extend(described);
         let given = layout.is_some();
-        let found =
+        let contents =
             find::tensors(&file, &layouts, given, config.as_ref()).map_err(|error| error.within(path.display()))?;
-        if let Some(layout) = layout.filter(|_| found.tensors.iter().all(|tensor| tensor.layouts.is_empty())) {
+        if let Some(layout) = layout.filter(|_| contents.tensors.iter().all(|tensor| tensor.layouts.is_empty())) {
             notes.push(format!("{}: no tensor fits ‹layout={}›.", path.display(), layout.name));
         }
-        notes.extend(found.notes);
+        notes.extend(contents.notes);
         Ok(Checkpoint {
             path: path.to_path_buf(),
             file,
-            tensors: found.tensors,
-            misfits: found.misfits,
-            parts: found.parts,
+            tensors: contents.tensors,
+            misfits: contents.misfits,
+            parts: contents.parts,
             unknown,
             notes,
         })

@@ -57,8 +57,8 @@ pub enum Subject<'a> {
 
 impl Difference {
     /// Makes a difference as found, which represents itself.
-    pub fn found(place: ResultPlace, found: Answer) -> Difference {
-        Difference { place, regime: 0, found, reduced: None, count: 1 }
+    pub fn of(place: ResultPlace, answer: Answer) -> Difference {
+        Difference { place, regime: 0, found: answer, reduced: None, count: 1 }
     }
 
     /// The reduced case, or else the case as found.

@@ -202,7 +202,7 @@ impl Listing {
 }
 
 fn row(number: usize, subject: &Subject, origin: &MismatchOrigin, difference: &Difference) -> MismatchRow {
-    let Difference { place, found, reduced, count, .. } = difference;
+    let Difference { place, found: original, reduced, count, .. } = difference;
     let Answer { case, device, model } = difference.simplest();
     let d = subject.formats()[3];
     let (spot, lane) = match *place {
@@ -212,7 +212,7 @@ fn row(number: usize, subject: &Subject, origin: &MismatchOrigin, difference: &D
     let decimal = |code: u64| d.decode(code).decimal();
     let exact = subject.exact(case);
     let CaseCodes { a, b, c, scale_a, scale_b } = CaseCodes::of(subject, case);
-    let as_found = CaseCodes::of(subject, &found.case);
+    let as_found = CaseCodes::of(subject, &original.case);
     let owned = |text: Option<&str>| text.map(str::to_string);
     MismatchRow {
         number,
@@ -250,11 +250,11 @@ fn row(number: usize, subject: &Subject, origin: &MismatchOrigin, difference: &D
         found_a: as_found.a,
         found_b: as_found.b,
         found_c: as_found.c,
-        found_positions: found.case.positions.clone(),
+        found_positions: original.case.positions.clone(),
         found_scale_a: as_found.scale_a,
         found_scale_b: as_found.scale_b,
-        found_device_d: d.hex(found.device),
-        found_model_d: d.hex(found.model),
+        found_device_d: d.hex(original.device),
+        found_model_d: d.hex(original.model),
     }
 }
 

@@ -54,14 +54,14 @@ impl TraceDevice {
     fn recorded(&self, request: &Tiles, at: usize) -> Result<usize> {
         let wanted = digest(request, at);
         let first = self.index.partition_point(|(digest, _)| *digest < wanted);
-        let mut found = None;
+        let mut tile = None;
         for &(_, number) in self.index[first..].iter().take_while(|(digest, _)| *digest == wanted) {
             if !same(&self.trace.inputs, number, request, at) {
                 continue;
             }
             let answer = |number| chunk(&self.trace.d, self.trace.count(), number);
-            match found {
-                None => found = Some(number),
+            match tile {
+                None => tile = Some(number),
                 Some(earlier) if answer(earlier) == answer(number) => {}
                 Some(earlier) => {
                     return Err(Error::request(format!(
@@ -72,7 +72,7 @@ impl TraceDevice {
                 }
             }
         }
-        found.ok_or_else(|| self.not_recorded(at))
+        tile.ok_or_else(|| self.not_recorded(at))
     }
 
     fn not_recorded(&self, at: usize) -> Error {

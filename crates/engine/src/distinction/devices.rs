@@ -37,15 +37,15 @@ pub struct DifferenceCause {
 }
 
 impl DevicePair {
-    /// Compares the devices on each pair of instructions, and adds each comparison to `found`.
+    /// Compares the devices on each pair of instructions, and adds each comparison to `distinctions`.
     ///
     /// # Errors
-    /// A device that fails, or an interruption; the comparisons until then are in `found`.
+    /// A device that fails, or an interruption; the comparisons until then are in `distinctions`.
     pub fn distinguish(
         &mut self,
         limits: &SearchLimits,
         progress: &mut dyn FnMut(Stage),
-        found: &mut Vec<InstructionDistinction>,
+        distinctions: &mut Vec<InstructionDistinction>,
     ) -> Result<()> {
         let [x, y] = &self.names;
         let total = self.instructions.len() as u64;
@@ -59,7 +59,7 @@ impl DevicePair {
                 limits,
             )?;
             let stopped = distinction.stopped.clone();
-            found.push(InstructionDistinction { sides, distinction, cause: None });
+            distinctions.push(InstructionDistinction { sides, distinction, cause: None });
             stopped.map_or(Ok(()), Err)?;
         }
         Ok(())

@@ -68,25 +68,25 @@ pub struct SharedKit {
     pub kit: Kit,
 }
 
-/// Compares the shipped models on each instruction, then makes the test kits; `found` gets each result.
+/// Compares the shipped models on each instruction, then makes the test kits; `knowledge` gets each result.
 ///
 /// # Errors
-/// An interruption; the results until then are in `found`.
+/// An interruption; the results until then are in `knowledge`.
 pub fn shipped_knowledge(
     instructions: &[Instruction],
     progress: &mut dyn FnMut(Stage),
-    found: &mut ShippedKnowledge,
+    knowledge: &mut ShippedKnowledge,
 ) -> Result<()> {
     let total = instructions.len() as u64;
     for (done, i) in (0..).zip(instructions) {
         progress(Stage { what: &format!("comparing the models of {i}"), done, total });
-        found.agreements.push(generations(i)?);
+        knowledge.agreements.push(generations(i)?);
     }
     let alike = with_same_operands(instructions);
     let total = alike.len() as u64;
     for (done, instructions) in (0..).zip(alike) {
         progress(Stage { what: &format!("making the test kit of {}", instructions[0]), done, total });
-        found.kits.push(SharedKit { kit: kit(&instructions[0])?, instructions });
+        knowledge.kits.push(SharedKit { kit: kit(&instructions[0])?, instructions });
     }
     Ok(())
 }

@@ -278,40 +278,40 @@ fn between(rules: &mut Rules, i: Instruction, search: &SearchLimits) -> Result<D
     if suspects.is_empty() {
         suspects = by_kind(&[]);
     }
-    let mut found = two.search(&suspects, asked())?;
-    if found.differing == 0 && found.stopped.is_none() && exhaustive::inputs(&i).is_some() {
-        let proof = format!("all {} inputs give the same results", found.tried);
+    let mut outcome = two.search(&suspects, asked())?;
+    if outcome.differing == 0 && outcome.stopped.is_none() && exhaustive::inputs(&i).is_some() {
+        let proof = format!("all {} inputs give the same results", outcome.tried);
         return Ok(Distinction::same(i, proof, unobservable));
     }
     // Some keys show only together.
     let hidden = |(suspect, shown): (&SuspectedReason, &Option<SuspectWitness>)| {
         (shown.is_none() && suspect.kind.is_none()).then(|| suspect.keys.clone())
     };
-    let hidden: Vec<Vec<String>> = suspects.iter().zip(&found.shown).filter_map(hidden).collect();
-    if found.differing > 0 && hidden.len() > 1 && found.stopped.is_none() {
+    let hidden: Vec<Vec<String>> = suspects.iter().zip(&outcome.shown).filter_map(hidden).collect();
+    if outcome.differing > 0 && hidden.len() > 1 && outcome.stopped.is_none() {
         let keys = hidden.concat();
         let both = [RuleSide::X, RuleSide::Y].map(|which| rules.between(which, &keys));
         if let [Some(from_x), Some(from_y)] = both {
             let together = [SuspectedReason { keys, kind: None, between: Some([from_x, from_y]) }];
             let mut more = two.search(&together, asked())?;
-            found.stopped = more.stopped;
+            outcome.stopped = more.stopped;
             if let Some(shown) = more.shown.remove(0) {
-                (suspects, found.shown) = suspects
+                (suspects, outcome.shown) = suspects
                     .into_iter()
-                    .zip(found.shown)
+                    .zip(outcome.shown)
                     .filter(|(_, shown)| shown.is_some())
                     .chain(together.into_iter().map(|suspect| (suspect, Some(shown.clone()))))
                     .unzip();
             }
         }
     }
-    let mut reasons = reasons(&i, suspects, take(&mut found.shown), Some(rules), Some([&x, &y]));
+    let mut reasons = reasons(&i, suspects, take(&mut outcome.shown), Some(rules), Some([&x, &y]));
     // Different finite results become different zeros and infinities at the ends of the range: no further reason.
     let numbers = |reason: &DifferenceReason| reason.kind == Some(DifferenceKind::Finite);
     if reasons.iter().any(numbers) {
         reasons.retain(|reason| !matches!(reason.kind, Some(DifferenceKind::Zero | DifferenceKind::NonFinite)));
     }
-    Ok(Distinction::of(i, found, reasons, unobservable))
+    Ok(Distinction::of(i, outcome, reasons, unobservable))
 }
 
 /// Compares two rules without looking for reasons.
@@ -321,9 +321,9 @@ fn whether(rules: &mut Rules, i: &Instruction, search: &SearchLimits) -> Result<
     }
     let mut two = two(rules, i)?.0;
     for batch in inputs(i, search.seed, search.cases) {
-        let found = two.search(&[], std::iter::once(batch))?;
-        found.stopped.map_or(Ok(()), Err)?;
-        if found.differing > 0 {
+        let outcome = two.search(&[], std::iter::once(batch))?;
+        outcome.stopped.map_or(Ok(()), Err)?;
+        if outcome.differing > 0 {
             return Ok(DistinctionVerdict::Differ);
         }
     }
@@ -357,9 +357,9 @@ fn devices(
     let (start, time) = (Instant::now(), search.time);
     let is_over = |_: &InputBatch| time.is_some_and(|time| start.elapsed() >= time);
     let asked = inputs(&i, search.seed, search.cases).take_while(|inputs| !is_over(inputs));
-    let mut found = two.search(&suspects, asked)?;
-    let reasons = reasons(&i, suspects, take(&mut found.shown), None, None);
-    Ok(Distinction::of(i, found, reasons, Vec::new()))
+    let mut outcome = two.search(&suspects, asked)?;
+    let reasons = reasons(&i, suspects, take(&mut outcome.shown), None, None);
+    Ok(Distinction::of(i, outcome, reasons, Vec::new()))
 }
 
 /// The reasons with a witness, and the keys without one.

@@ -283,7 +283,7 @@ pub(super) fn program() -> String {
 
 /// The sentence below the tables, for exit status 1.
 pub(super) fn verdict(report: &Report) -> Option<String> {
-    let verdict = report.found().filter(|verdict| *verdict != Verdict::Unfinished)?;
+    let verdict = report.finding().filter(|verdict| *verdict != Verdict::Unfinished)?;
     Some(format!("{} (exit status 1).", capitalised(verdict.name())))
 }
 

@@ -33,7 +33,7 @@ pub(super) fn render(report: &Report) -> String {
         ("annotations", object(&report.annotations)),
         ("notes", json!(report.notes)),
         ("holds", json!(report.holds)),
-        ("verdict", json!(report.found().map(Verdict::name))),
+        ("verdict", json!(report.finding().map(Verdict::name))),
         ("interrupted", json!(report.interrupted.map(Interruption::name))),
     ];
     let mut text = String::from("{\n");

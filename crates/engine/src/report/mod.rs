@@ -187,7 +187,7 @@ impl Report {
     }
 
     /// The finding behind exit status 1; `None` if the claim holds or the work was interrupted.
-    pub fn found(&self) -> Option<Verdict> {
+    pub fn finding(&self) -> Option<Verdict> {
         (!self.holds && self.interrupted.is_none()).then_some(self.verdict)
     }
 

@@ -155,11 +155,11 @@ mod tests {
     const PIVOT: Pivot = Pivot { section: "class", row: "feature", column: "device", cell: "found", among: "shape" };
 
     fn table(rows: &[(&'static str, &'static str, &'static str, &'static str, EvidenceKind, &'static str)]) -> Table {
-        let row = |&(class, feature, device, found, evidence, shape): &_| Turned {
+        let row = |&(class, feature, device, words, evidence, shape): &_| Turned {
             class,
             feature,
             device,
-            found: Some(found).filter(|found: &&str| !found.is_empty()),
+            found: Some(words).filter(|words: &&str| !words.is_empty()),
             evidence: Some(evidence),
             shape,
         };

@@ -290,11 +290,11 @@ fn compare(
         };
         parallel::each(candidates.iter_mut().filter(standing), |candidate| {
             let Some(evaluator) = &candidate.evaluators[number] else { return };
-            let found = evaluator.execute_here(&tiles);
-            if found.as_bytes() == expected.as_bytes() {
+            let outputs = evaluator.execute_here(&tiles);
+            if outputs.as_bytes() == expected.as_bytes() {
                 return;
             }
-            let differs = (0..expected.len()).find(|at| found.get(*at) != expected.get(*at));
+            let differs = (0..expected.len()).find(|at| outputs.get(*at) != expected.get(*at));
             candidate.place = differs.map(|at| {
                 let (output, n) = (from * each + at as u64, source.part.n as u64);
                 let (tile, row, column) = (output / each, output % each / n, output % n);

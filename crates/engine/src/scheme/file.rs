@@ -95,13 +95,13 @@ impl Scheme {
     /// A request error: no such scheme, a file that cannot be read, or that describes no scheme (with its line), or has no count.
     pub fn find(name: &str) -> Result<Scheme> {
         match counted(name)? {
-            Some((name, first, last)) if first == last => Scheme::found(name, Some(first)),
+            Some((name, first, last)) if first == last => Scheme::of_name(name, Some(first)),
             Some(_) => Err(Error::request(format!("'{name}' names several schemes; give one count, as in NAME:8"))),
-            None => Scheme::found(name, None),
+            None => Scheme::of_name(name, None),
         }
     }
 
-    fn found(name: &str, count: Option<usize>) -> Result<Scheme> {
+    fn of_name(name: &str, count: Option<usize>) -> Result<Scheme> {
         if let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name.to_ascii_lowercase()) {
             return Scheme::of_text(text, name, &format!("schemes/{name}.toml"), count);
         }
@@ -123,7 +123,7 @@ impl Scheme {
     /// As [`Scheme::find`].
     pub fn with_count(&self, count: usize) -> Result<Scheme> {
         let base = self.file.as_str();
-        Scheme::found(base, Some(count))
+        Scheme::of_name(base, Some(count))
     }
 
     /// The shipped schemes that emulate a format.
@@ -151,9 +151,9 @@ impl Scheme {
                 ) {
                     (_, Some(emulates)) => Scheme::emulating(emulates),
                     (Some((name, first, last)), None) => {
-                        (first..=last).map(|count| Scheme::found(name, Some(count))).collect()
+                        (first..=last).map(|count| Scheme::of_name(name, Some(count))).collect()
                     }
-                    (None, None) => Scheme::found(name, None).map(|scheme| vec![scheme]),
+                    (None, None) => Scheme::of_name(name, None).map(|scheme| vec![scheme]),
                 };
                 distinct(names.iter().map(each).collect::<Result<Vec<_>>>()?.concat())
             }

@@ -284,10 +284,10 @@ mod tests {
                 let expected = (i128::from(word as i64) << 40 | i128::from(word >> 20)) >> (104 - bits.min(104));
                 let rest = |modulus: &u32| (expected.rem_euclid(i128::from(*modulus)) as i32) - 512 * (word as i32 & 1);
                 let sums = moduli.iter().map(|modulus| rest(modulus) + 512 * (word as i32 & 1));
-                let Real::Finite(found) = all.number(sums, 0) else { panic!("finite") };
-                assert!(!found.sticky);
-                let value = (found.significand as i128) << found.exponent;
-                assert_eq!(if found.negative { -value } else { value }, expected, "{count}: {expected}");
+                let Real::Finite(number) = all.number(sums, 0) else { panic!("finite") };
+                assert!(!number.sticky);
+                let value = (number.significand as i128) << number.exponent;
+                assert_eq!(if number.negative { -value } else { value }, expected, "{count}: {expected}");
             }
         }
     }

@@ -360,8 +360,8 @@ mod tests {
                     for (at, value) in numbers.values.iter().enumerate() {
                         let place = if line == SliceLine::Row { at / columns } else { at % columns };
                         splitter.codes(*value, parts.exponents[place], &mut codes);
-                        let found: Vec<u64> = parts.matrices.iter().map(|matrix| matrix.codes.get(at)).collect();
-                        assert_eq!(found, codes, "{}: {value:e}", scheme.name);
+                        let in_matrices: Vec<u64> = parts.matrices.iter().map(|matrix| matrix.codes.get(at)).collect();
+                        assert_eq!(in_matrices, codes, "{}: {value:e}", scheme.name);
                     }
                 }
             }

@@ -249,10 +249,10 @@ fn read(path: &Path, answers: bool) -> std::result::Result<Trace, String> {
     }
     let metadata = recording.header.metadata;
     if shared.is_some() {
-        let (recorded, found) = (entry(&metadata, INPUTS_DIGEST)?, format!("{:016x}", inputs.digest()));
-        if *recorded != found {
+        let (recorded, digest) = (entry(&metadata, INPUTS_DIGEST)?, format!("{:016x}", inputs.digest()));
+        if *recorded != digest {
             let name = entry(&metadata, INPUTS)?;
-            return Err(format!("metadata '{INPUTS_DIGEST}': {recorded}, but the operands of '{name}' have {found}"));
+            return Err(format!("metadata '{INPUTS_DIGEST}': {recorded}, but the operands of '{name}' have {digest}"));
         }
     }
     let metadata: BTreeMap<_, _> = metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).collect();

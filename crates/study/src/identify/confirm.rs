@@ -252,7 +252,7 @@ fn causes(found: &Identification, model: &Model, missed: &[Position]) -> Result<
         let device = found.asked.d.get((tile * part.m + row) * part.n + column);
         let answer = Answer { model: evaluator.dot(&case), device, case };
         let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
-        Difference::found(ResultPlace::Output(spot), answer)
+        Difference::of(ResultPlace::Output(spot), answer)
     };
     let (subject, mut causes) = (Subject::Matrix(&part), Vec::new());
     Kinds::of(&subject, missed.iter().map(difference)).causes(&subject, SHOWN, &mut |_| Ok(()), &mut causes)?;

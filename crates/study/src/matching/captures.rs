@@ -120,7 +120,7 @@ pub fn captured(
 fn row(name: &str, capture: &Capture, recognised: &Recognised, refused: Option<String>) -> CaptureRow {
     let Capture { factors, d, shape: ProductShape { m, n, k }, .. } = capture;
     let matches = &recognised.matches;
-    let schedules = matches.found.len() + matches.unchecked.len();
+    let schedules = matches.confirmed.len() + matches.unchecked.len();
     let open: Vec<String> = matches
         .decisions
         .iter()
@@ -132,11 +132,11 @@ fn row(name: &str, capture: &Capture, recognised: &Recognised, refused: Option<S
         Recognised { scheme: Some(_), .. } => Outcome::Scheme,
         Recognised { mixed: Some(_), .. } => Outcome::Together,
         _ if recognised.nothing.is_some() => Outcome::Nothing,
-        _ if matches.found.is_empty() => Outcome::NotFound,
+        _ if matches.confirmed.is_empty() => Outcome::NotFound,
         _ if open.is_empty() => Outcome::Decided,
         _ => Outcome::Open,
     };
-    let of_scheme = recognised.scheme.as_ref().and_then(|scheme| Some((scheme.matches.found.first()?, scheme.k)));
+    let of_scheme = recognised.scheme.as_ref().and_then(|scheme| Some((scheme.matches.confirmed.first()?, scheme.k)));
     let nearest = matches.nearest.as_ref().map(|(near, _)| near);
     let first = of_scheme.or_else(|| recognised.first().or(nearest).map(|candidate| (candidate, factors.k())));
     let in_scheme = |words: String| match &recognised.scheme {

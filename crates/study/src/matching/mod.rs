@@ -80,17 +80,17 @@ impl Request {
 impl Recognised {
     /// True if something gives every element of D.
     pub fn is_found(&self) -> bool {
-        !self.matches.found.is_empty() || self.scheme.is_some() || self.mixed.is_some()
+        !self.matches.confirmed.is_empty() || self.scheme.is_some() || self.mixed.is_some()
     }
 
     /// The most usual schedule that gives D, if one does.
     pub fn first(&self) -> Option<&MatchCandidate> {
-        self.matches.found.first()
+        self.matches.confirmed.first()
     }
 
     /// The note about the product of `--apart` in the file at `path`.
     pub fn apart_note(&self, path: &Path) -> String {
-        let (file, schedules) = (path.display(), self.matches.found.len());
+        let (file, schedules) = (path.display(), self.matches.confirmed.len());
         match &self.apart {
             None if schedules < 2 => format!("{file} was not written: there are no two schedules to separate."),
             None => {
@@ -155,22 +155,22 @@ pub fn search(
             Ok(()) => (),
         }
     }
-    if found.matches.found.is_empty() {
+    if found.matches.confirmed.is_empty() {
         let mut matches = Matches::default();
         let outcome = search::find(&free, factors, d, &mut matches, step);
         found.matches = matches;
         outcome?;
     }
-    found.contradictions = contradictions(&found.kernels, &found.matches.found, factors.k())?;
-    if found.matches.found.is_empty() {
+    found.contradictions = contradictions(&found.kernels, &found.matches.confirmed, factors.k())?;
+    if found.matches.confirmed.is_empty() {
         found.scheme = scheme::find(suspects, factors, d, step)?;
     }
     if !found.is_found() {
         found.mixed = search::mixed(&free, factors, d, &found.matches, step)?;
     }
-    if *separates && found.matches.found.len() > 1 {
+    if *separates && found.matches.confirmed.len() > 1 {
         step("looking for a product that separates them");
-        found.apart = apart(&found.matches.found, factors, d.format)?;
+        found.apart = apart(&found.matches.confirmed, factors, d.format)?;
     }
     Ok(())
 }

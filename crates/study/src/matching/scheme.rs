@@ -120,7 +120,7 @@ impl Parted<'_> {
             Err(error) if error.exit_status() != 2 => Err(error),
             // No instruction of the models multiplies the parts.
             Err(_) => Ok(None),
-            Ok(()) => Ok(Some(matches).filter(|matches| !matches.found.is_empty())),
+            Ok(()) => Ok(Some(matches).filter(|matches| !matches.confirmed.is_empty())),
         }
     }
 }

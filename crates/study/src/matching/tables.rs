@@ -57,8 +57,8 @@ fn matches(matches: &Matches, apart: Option<&Apart>, k: usize, elements: usize) 
         ..matched(place, candidate, k, [elements - differing, differing])
     };
     let nearest = matches.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
-    let rows: Vec<MatchRow> =
-        matches.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect();
+    let confirmed = matches.confirmed.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0));
+    let rows: Vec<MatchRow> = confirmed.chain(nearest).collect();
     if !rows.is_empty() {
         return rows;
     }
@@ -100,7 +100,7 @@ pub fn report(recognised: &Recognised, factors: &Factors, d: &Matrix, file: Stri
     let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradictions, nothing } =
         recognised;
     let (k, elements) = (factors.k(), d.codes.len());
-    report.holds = !recognised.matches.found.is_empty() || scheme.is_some();
+    report.holds = !recognised.matches.confirmed.is_empty() || scheme.is_some();
     report.verdict = Verdict::Unmatched;
     if kernels.is_known() {
         report.notes.push(format!("Kernels: {}.", kernels.sentence().trim_end_matches('.')));

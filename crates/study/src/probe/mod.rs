@@ -168,6 +168,6 @@ fn compare_with_model(
         let case = batch.tiles.case(i, tile, row, column);
         let spot = Spot { tile: first + tile as u64, row: row as u32, column: column as u32 };
         let found = Answer { case, device: d.get(index), model: expected.get(index) };
-        outcome.kinds.add(&Subject::Matrix(i), Difference::found(ResultPlace::Output(spot), found));
+        outcome.kinds.add(&Subject::Matrix(i), Difference::of(ResultPlace::Output(spot), found));
     }
 }

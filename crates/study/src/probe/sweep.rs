@@ -135,10 +135,8 @@ fn outcome(
         let b = if count > 1 { vec![b] } else { Vec::new() };
         let case = Case::dense(vec![a], b, if count > 2 { c } else { 0 });
         let model = rule_and_engine(form, &space, alike.index, alike.lane).0;
-        let found = Difference::found(
-            ResultPlace::Lane(alike.index, alike.lane),
-            Answer { case, device: result(alike)?, model },
-        );
+        let found =
+            Difference::of(ResultPlace::Lane(alike.index, alike.lane), Answer { case, device: result(alike)?, model });
         kinds.add(&subject, Difference { count: alike.count, ..found });
     }
     kinds.causes(&subject, request.max_mismatches, &mut |_| Ok(()), &mut differences)?;

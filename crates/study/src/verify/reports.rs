@@ -187,7 +187,7 @@ mod tests {
             opcodes: Vec::new(),
         };
         let reduced = Some(found.clone());
-        let found = Difference::found(ResultPlace::Output(spot), found);
+        let found = Difference::of(ResultPlace::Output(spot), found);
         let counterexamples = Some(vec![Difference { reduced, ..found }]);
         Part { run, ran, state, counterexamples }
     }

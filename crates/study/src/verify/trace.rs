@@ -88,7 +88,7 @@ pub(super) fn difference(trace: &Trace, at: usize, device: u64, model: u64) -> D
     let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
     let case = trace.inputs.case(&part, tile, row, column);
     let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
-    Difference::found(ResultPlace::Output(spot), Answer { case, device, model })
+    Difference::of(ResultPlace::Output(spot), Answer { case, device, model })
 }
 
 /// Lists the first `keep` causes of differences in `causes`.

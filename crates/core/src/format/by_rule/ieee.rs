@@ -56,17 +56,17 @@ mod tests {
     fn every_name_in_the_ranges_is_a_format_made_once() {
         for (x, y) in EXPONENT_BITS.flat_map(|x| TRAILING_BITS.map(move |y| (x, y))) {
             let name = format!("e{x}m{y}");
-            let found = find(&name).unwrap();
-            assert_eq!(found.name, name);
-            assert!(std::ptr::eq(found, find(&name.to_uppercase()).unwrap()), "{name} is made twice");
-            if FORMATS.iter().any(|format| format.name == name) {
-                assert_ne!(found.source, SOURCE, "{name}");
+            let format = find(&name).unwrap();
+            assert_eq!(format.name, name);
+            assert!(std::ptr::eq(format, find(&name.to_uppercase()).unwrap()), "{name} is made twice");
+            if FORMATS.iter().any(|known| known.name == name) {
+                assert_ne!(format.source, SOURCE, "{name}");
                 continue;
             }
-            let float = found.float().unwrap();
-            assert_eq!((found.bits, found.source), (1 + x + y, SOURCE), "{name}");
+            let float = format.float().unwrap();
+            assert_eq!((format.bits, format.source), (1 + x + y, SOURCE), "{name}");
             assert_eq!((float.exponent_bits, float.trailing_bits, float.padding_bits), (x, y, 0), "{name}");
-            assert!(found.has_nan() && found.has_infinity() && float.zeros == Zeros::Both, "{name}");
+            assert!(format.has_nan() && format.has_infinity() && float.zeros == Zeros::Both, "{name}");
         }
     }
 

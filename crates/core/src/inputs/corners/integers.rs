@@ -45,13 +45,13 @@ fn fills(format: &Format, k: usize) -> Vec<(&'static str, Vec<u64>)> {
 /// Accumulators at the ends, and those for which a sum of products of `sum` just reaches or passes one.
 fn accumulators(format: &Format, sum: i64) -> Vec<(String, u64)> {
     let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
-    let mut found: Vec<(String, i64)> = vec![("lowest".into(), low), ("highest".into(), high), ("0".into(), 0)];
+    let mut accumulators: Vec<(String, i64)> = vec![("lowest".into(), low), ("highest".into(), high), ("0".into(), 0)];
     for by in [-1, 0, 1] {
-        found.push((format!("highest-reached{by:+}"), high - sum + by));
-        found.push((format!("lowest-reached{by:+}"), low - sum + by));
+        accumulators.push((format!("highest-reached{by:+}"), high - sum + by));
+        accumulators.push((format!("lowest-reached{by:+}"), low - sum + by));
     }
-    found.retain(|(_, value)| (low..=high).contains(value));
-    found.into_iter().map(|(name, value)| (name, value as u64 & format.code_mask())).collect()
+    accumulators.retain(|(_, value)| (low..=high).contains(value));
+    accumulators.into_iter().map(|(name, value)| (name, value as u64 & format.code_mask())).collect()
 }
 
 fn sum(i: &Instruction, row: &[u64], column: &[u64]) -> i64 {

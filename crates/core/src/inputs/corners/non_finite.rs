@@ -97,18 +97,18 @@ fn pairs(s: &mut Sketch<'_>, ones: &Case) {
 
 /// Infinities and NaNs of a format; payloads distinguish the NaNs where the format has room.
 fn specials(format: &Format, payload: u64) -> Vec<(&'static str, u64)> {
-    let mut found = Vec::new();
-    found.extend(format.infinity(false).map(|code| ("infinity", code)));
-    found.extend(format.infinity(true).map(|code| ("minus-infinity", code)));
-    found.extend(nan(format, payload, true).map(|code| ("nan", code)));
+    let mut specials = Vec::new();
+    specials.extend(format.infinity(false).map(|code| ("infinity", code)));
+    specials.extend(format.infinity(true).map(|code| ("minus-infinity", code)));
+    specials.extend(nan(format, payload, true).map(|code| ("nan", code)));
     if let (Some(quiet), Some(signalling)) = (nan(format, payload, true), nan(format, payload, false)) {
         let sign = 1 << (format.bits - 1);
         let other = if signalling == quiet { quiet | sign } else { signalling | sign };
         // In a format by table, or without a sign, that code may be a number.
         let other = if format.decode(other).class == Class::Nan { other } else { quiet };
-        found.push((if signalling == quiet { "minus-nan" } else { "minus-signalling-nan" }, other));
+        specials.push((if signalling == quiet { "minus-nan" } else { "minus-signalling-nan" }, other));
     }
-    found
+    specials
 }
 
 /// A quiet or signalling NaN with a payload; the canonical one where the format has no room for either.

@@ -127,10 +127,10 @@ fn marker(i: &Instruction, k: usize) -> u64 {
 
 /// Contents of elements of B that nothing multiplies.
 fn unstored(format: &Format) -> Vec<(&'static str, u64)> {
-    let mut found = vec![("largest", format.largest(false)), ("lowest", format.largest(true))];
-    found.extend(format.infinity(true).map(|code| ("minus-infinity", code)));
-    found.extend(format.nan().map(|code| ("nan", code)));
-    found
+    let mut contents = vec![("largest", format.largest(false)), ("lowest", format.largest(true))];
+    contents.extend(format.infinity(true).map(|code| ("minus-infinity", code)));
+    contents.extend(format.nan().map(|code| ("nan", code)));
+    contents
 }
 
 fn one(format: &Format) -> Option<u64> {

@@ -95,8 +95,8 @@ impl Reference {
         }
         if matches!(operation, NextUp | NextDown) {
             let up = operation == NextUp;
-            let found = next(table, x, up).unwrap_or_else(|| x.clone());
-            let code = mpfr_code(format, &found, &keeping(environment), &mut self.rounder);
+            let neighbour = next(table, x, up).unwrap_or_else(|| x.clone());
+            let code = mpfr_code(format, &neighbour, &keeping(environment), &mut self.rounder);
             return Outcome { code, flags: Flags::NONE };
         }
         let mut inexact_units = false;

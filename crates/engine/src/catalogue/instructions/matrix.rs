@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn a_pattern_selects_by_name_or_spelling() {
         assert_eq!(matching("").len(), isa::all().len());
-        let found = matching("m16n8k16.f32.bf16");
-        assert!(!found.is_empty() && found.iter().all(|i| i.name.contains("m16n8k16.f32.bf16")));
+        let instructions = matching("m16n8k16.f32.bf16");
+        assert!(!instructions.is_empty() && instructions.iter().all(|i| i.name.contains("m16n8k16.f32.bf16")));
         assert!(matching("mma.sync.aligned.m16n8k8.row.col").len() > 1);
         assert!(matching("mma.m16n8k17").is_empty());
     }

@@ -13,33 +13,34 @@ const FEW: usize = 6;
 /// Makes the cases that differ from `case` by one change; some of them are simpler.
 pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
     let present = terms(i, case);
-    let mut found: Vec<Case> = present.iter().map(|term| without(i, case, [*term])).collect();
-    found.push(without(i, case, present.iter().copied().filter(|term| matches!(term, CaseTerm::Lone(_)))));
+    let mut neighbours: Vec<Case> = present.iter().map(|term| without(i, case, [*term])).collect();
+    neighbours.push(without(i, case, present.iter().copied().filter(|term| matches!(term, CaseTerm::Lone(_)))));
     for term in &present {
-        simpler_operands(i, case, *term, &mut found);
+        simpler_operands(i, case, *term, &mut neighbours);
         if let CaseTerm::Product(at) = *term {
-            within_product(i, case, at, &mut found);
+            within_product(i, case, at, &mut neighbours);
         }
     }
     if present.len() <= FEW {
         for term in &present {
-            lower_position(i, case, *term, &mut found);
+            lower_position(i, case, *term, &mut neighbours);
             // One term removed, another one larger or smaller.
             for other in present.iter().filter(|other| *other != term) {
                 let less = without(i, case, [*term]);
-                found.extend([-2, -1, 1, 2, 3].into_iter().filter_map(|by| with_scaled_terms(i, &less, &[*other], by)));
+                let scaled = [-2, -1, 1, 2, 3].into_iter().filter_map(|by| with_scaled_terms(i, &less, &[*other], by));
+                neighbours.extend(scaled);
             }
-            found.extend([-1, 1].into_iter().filter_map(|by| with_scaled_terms(i, case, &[*term], by)));
+            neighbours.extend([-1, 1].into_iter().filter_map(|by| with_scaled_terms(i, case, &[*term], by)));
         }
     }
-    all_exponents(i, case, &present, &mut found);
-    plain_positions(i, case, &mut found);
-    plain_scales(i, case, &mut found);
-    found
+    all_exponents(i, case, &present, &mut neighbours);
+    plain_positions(i, case, &mut neighbours);
+    plain_scales(i, case, &mut neighbours);
+    neighbours
 }
 
 /// Replaces each operand of a term by simpler ones.
-fn simpler_operands(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<Case>) {
+fn simpler_operands(i: &Instruction, case: &Case, term: CaseTerm, neighbours: &mut Vec<Case>) {
     let slots: &[OperandSlot] = match term {
         CaseTerm::Product(at) => &[OperandSlot::A(at), OperandSlot::B(case.logical(i, at))],
         CaseTerm::Lone(k) => &[OperandSlot::B(k)],
@@ -47,7 +48,7 @@ fn simpler_operands(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Ve
     };
     for slot in slots {
         let format = slot.format(i);
-        found.extend(simpler_codes(format, slot.get(case)).into_iter().map(|code| slot.with(case, code)));
+        neighbours.extend(simpler_codes(format, slot.get(case)).into_iter().map(|code| slot.with(case, code)));
     }
 }
 
@@ -120,7 +121,7 @@ fn simpler_codes(format: &Format, code: u64) -> Vec<u64> {
 }
 
 /// Moves the exponents or significands of a product's factors to one side.
-fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>) {
+fn within_product(i: &Instruction, case: &Case, at: usize, neighbours: &mut Vec<Case>) {
     let k = case.logical(i, at);
     let (a, b) = (i.a.decode(case.a[at]), i.b.decode(case.b[k]));
     if a.significand == 0 || b.significand == 0 || !a.is_finite() || !b.is_finite() {
@@ -131,7 +132,7 @@ fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>
         if let (Some(a_code), Some(b_code)) = (a_code, b_code) {
             let mut changed = case.clone();
             (changed.a[at], changed.b[k]) = (a_code, b_code);
-            found.push(changed);
+            neighbours.push(changed);
         }
     };
     let negative = a.negative != b.negative;
@@ -156,17 +157,17 @@ fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>
     let product =
         a_odd.checked_mul(b_odd).and_then(|product| exact_code(i.c, negative, product, a_quantum + b_quantum));
     if let (Some(c), 0) = (product, case.c) {
-        found.push(Case { c, ..without(i, case, [CaseTerm::Product(at)]) });
+        neighbours.push(Case { c, ..without(i, case, [CaseTerm::Product(at)]) });
     }
 }
 
 /// Scales all terms by a power of two that takes the largest or smallest exponent to 0, or nearer.
-fn all_exponents(i: &Instruction, case: &Case, present: &[CaseTerm], found: &mut Vec<Case>) {
+fn all_exponents(i: &Instruction, case: &Case, present: &[CaseTerm], neighbours: &mut Vec<Case>) {
     let exponents: Vec<i32> = present.iter().filter_map(|term| exponent(i, case, *term)).collect();
     let (Some(low), Some(high)) = (exponents.iter().min(), exponents.iter().max()) else { return };
     for by in [-high, -low, -(high + low) / 2, -high / 2, -high.signum(), -4 * high.signum(), 1, -1] {
         if by != 0 {
-            found.extend(with_scaled_terms(i, case, present, by));
+            neighbours.extend(with_scaled_terms(i, case, present, by));
         }
     }
 }
@@ -207,7 +208,7 @@ fn with_scaled_terms(i: &Instruction, case: &Case, some: &[CaseTerm], by: i32) -
 }
 
 /// Moves a product to each lower free position.
-fn lower_position(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<Case>) {
+fn lower_position(i: &Instruction, case: &Case, term: CaseTerm, neighbours: &mut Vec<Case>) {
     let CaseTerm::Product(at) = term else { return };
     let from = case.logical(i, at);
     for lower in 0..at {
@@ -216,14 +217,14 @@ fn lower_position(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<
             let mut moved = case.clone();
             moved.a.swap(at, lower);
             moved.b.swap(from, to);
-            found.push(moved);
+            neighbours.push(moved);
         }
     }
 }
 
 /// Sets the first positions in each chunk of a sparse form, and in all of them.
 /// The elements of B move along.
-fn plain_positions(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
+fn plain_positions(i: &Instruction, case: &Case, neighbours: &mut Vec<Case>) {
     let Some(chunk) = i.chunk() else { return };
     let plain = |case: &Case, number: usize| {
         let mut changed = case.clone();
@@ -239,28 +240,29 @@ fn plain_positions(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
         changed
     };
     let chunks = i.k / chunk.length;
-    found.extend((0..chunks).map(|number| plain(case, number)).filter(|changed| changed.positions != case.positions));
-    found.push((0..chunks).fold(case.clone(), |case, number| plain(&case, number)));
+    let each = (0..chunks).map(|number| plain(case, number));
+    neighbours.extend(each.filter(|changed| changed.positions != case.positions));
+    neighbours.push((0..chunks).fold(case.clone(), |case, number| plain(&case, number)));
 }
 
 /// Simplifies each scale of a block-scaled form, and all of them.
-fn plain_scales(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
+fn plain_scales(i: &Instruction, case: &Case, neighbours: &mut Vec<Case>) {
     let Some(scale) = i.scale else { return };
     let one = exact_code(scale.format, false, 1, 0).unwrap_or(0);
     let mut all = case.clone();
     all.scale_a.fill(one);
     all.scale_b.fill(one);
-    found.push(all);
+    neighbours.push(all);
     for at in 0..case.scale_a.len() {
         for code in simpler_codes(scale.format, case.scale_a[at]) {
             let mut changed = case.clone();
             changed.scale_a[at] = code;
-            found.push(changed);
+            neighbours.push(changed);
         }
         for code in simpler_codes(scale.format, case.scale_b[at]) {
             let mut changed = case.clone();
             changed.scale_b[at] = code;
-            found.push(changed);
+            neighbours.push(changed);
         }
     }
 }

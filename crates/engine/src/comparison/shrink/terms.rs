@@ -16,17 +16,17 @@ pub(super) enum CaseTerm {
 /// Lists the nonzero parts of `case`: products in order, lone elements of B, c.
 pub(super) fn terms(i: &Instruction, case: &Case) -> Vec<CaseTerm> {
     let mut met = vec![false; i.k];
-    let mut found = Vec::new();
+    let mut terms = Vec::new();
     for at in 0..case.a.len() {
         let logical = case.logical(i, at);
         met[logical] = true;
         if (case.a[at], case.b[logical]) != (0, 0) {
-            found.push(CaseTerm::Product(at));
+            terms.push(CaseTerm::Product(at));
         }
     }
-    found.extend((0..i.k).filter(|k| !met[*k] && case.b[*k] != 0).map(CaseTerm::Lone));
-    found.extend((case.c != 0).then_some(CaseTerm::C));
-    found
+    terms.extend((0..i.k).filter(|k| !met[*k] && case.b[*k] != 0).map(CaseTerm::Lone));
+    terms.extend((case.c != 0).then_some(CaseTerm::C));
+    terms
 }
 
 /// Removes some terms from `case`.

@@ -52,8 +52,8 @@ impl CpuFeatures {
     /// Returns true if the processor has a feature.
     pub fn has(&self, feature: &CpuFeature) -> bool {
         let of_leaf = |(leaf, _): &&((u32, u32), [u32; 4])| *leaf == feature.leaf;
-        let found = self.leaves.iter().find(of_leaf);
-        found.is_some_and(|(_, registers)| registers[feature.register] >> feature.bit & 1 == 1)
+        let leaf = self.leaves.iter().find(of_leaf);
+        leaf.is_some_and(|(_, registers)| registers[feature.register] >> feature.bit & 1 == 1)
     }
 
     /// Returns true if the operating system saves this register state.

@@ -112,14 +112,14 @@ impl Engine for CudaEngine {
         let words = self.launch(tiles.start, count).map_err(|error| {
             Error::device(format!("{}: verifying tiles {tiles:?} failed: {error}", self.instruction))
         })?;
-        let found = self.found(&words);
+        let verified = self.verified(&words);
         let asked = count * (self.instruction.m * self.instruction.n) as u64;
-        match found.compared() == asked {
-            true => Ok(found),
+        match verified.compared() == asked {
+            true => Ok(verified),
             false => Err(Error::device(format!(
                 "{}: the GPU compared {} outputs of {asked}",
                 self.instruction,
-                found.compared()
+                verified.compared()
             ))),
         }
     }
@@ -133,24 +133,24 @@ impl CudaEngine {
             Sequence::Random { seed } => seed,
             Sequence::Multiply { .. } => 0,
         };
-        let mut found = self.stream.alloc_zeros::<u64>(WORDS)?;
+        let mut result = self.stream.alloc_zeros::<u64>(WORDS)?;
         let blocks = tiles.div_ceil(self.kernel.tiles_per_block.into()).clamp(1, self.blocks.into()) as u32;
-        // SAFETY: the kernel takes three words and a pointer to WORDS words, the length of `found`.
+        // SAFETY: the kernel takes three words and a pointer to WORDS words, the length of `result`.
         unsafe {
             self.stream
                 .launch_builder(&self.function)
                 .arg(&seed)
                 .arg(&first)
                 .arg(&tiles)
-                .arg(&mut found)
+                .arg(&mut result)
                 .launch(grid(blocks, self.kernel.threads))?;
         }
-        let words = self.stream.clone_dtoh(&found)?;
+        let words = self.stream.clone_dtoh(&result)?;
         self.stream.synchronize()?;
         Ok(words)
     }
 
-    fn found(&self, words: &[u64]) -> Verified {
+    fn verified(&self, words: &[u64]) -> Verified {
         let (m, n) = (self.instruction.m as u64, self.instruction.n as u64);
         let count = |regime: usize| Count { compared: words[regime], differing: words[REGIMES + regime] };
         let listed = (words[COUNTS - 1] as usize).min(PLACES);

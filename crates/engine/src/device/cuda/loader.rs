@@ -97,8 +97,8 @@ fn load_driver() -> Result<()> {
     // SAFETY: opening the vendor's library runs its initialisers, as loading always does.
     let present = || unsafe { driver::sys::is_culib_present() };
     let folders: Vec<PathBuf> = DRIVER_FOLDERS.iter().map(PathBuf::from).collect();
-    let found = present() || open_from("cuda", &folders) && present();
-    if !found {
+    let loaded = present() || open_from("cuda", &folders) && present();
+    if !loaded {
         let source = "It comes with the NVIDIA GPU driver; in a container, start it with the GPU passed through";
         return Err(Error::device(not_found("CUDA driver", &names("cuda"), &folders, source)));
     }
@@ -116,8 +116,8 @@ fn load_nvrtc() -> Result<()> {
     // SAFETY: as for the driver.
     let present = || unsafe { nvrtc::sys::is_culib_present() };
     let folders = toolkit_folders();
-    let found = present() || open_from("nvrtc", &folders) && present();
-    if !found {
+    let loaded = present() || open_from("nvrtc", &folders) && present();
+    if !loaded {
         let source = "It comes with the CUDA toolkit (set CUDA_HOME), or with `pip install nvidia-cuda-nvrtc` (set LD_LIBRARY_PATH \
                       to its lib folder)";
         return Err(Error::device(not_found("NVRTC (CUDA's run-time compiler)", &names("nvrtc"), &folders, source)));
@@ -171,11 +171,11 @@ fn load_cublaslt() -> Result<(Library, String)> {
     let folders = toolkit_folders();
     let by_name = CUBLASLT_NAMES.iter().map(PathBuf::from);
     let files = folders.iter().flat_map(|folder| CUBLASLT_NAMES.iter().map(|name| folder.join(name)));
-    let found = by_name.chain(files.filter(|file| file.is_file())).find_map(|path| {
+    let loaded = by_name.chain(files.filter(|file| file.is_file())).find_map(|path| {
         let library = opened(&path).ok()?;
         Some((library, path.display().to_string()))
     });
-    found.ok_or_else(|| {
+    loaded.ok_or_else(|| {
         let source = format!(
             "It comes with the CUDA toolkit (set CUDA_HOME), with PyTorch, and with `pip install nvidia-cublas`; \
              {CUBLASLT_FILE}=FILE names the file"

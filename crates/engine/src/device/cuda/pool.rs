@@ -150,9 +150,9 @@ impl KernelPool {
     pub(super) fn get(&self, job: Job) -> Result<Arc<Compiled>> {
         let (key, start) = (job.key(), Instant::now());
         let mut state = self.shared.lock();
-        let found = loop {
+        let kernel = loop {
             match state.kernels.get(&key) {
-                Some(KernelState::Done(found)) => break found.clone(),
+                Some(KernelState::Done(kernel)) => break kernel.clone(),
                 Some(KernelState::Begun) => {
                     state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
@@ -165,7 +165,7 @@ impl KernelPool {
             }
         };
         state.times.waiting += start.elapsed().as_secs_f64();
-        found
+        kernel
     }
 
     /// Compiled kernels, and all kernels announced or requested.
@@ -226,8 +226,8 @@ impl Shared {
 /// Reads the kernel from the cache, or compiles it.
 fn compiled(job: &Job) -> (Result<Compiled>, KernelTimes) {
     let mut times = KernelTimes::default();
-    let found = compile_or_read(job, &mut times);
-    (found, times)
+    let kernel = compile_or_read(job, &mut times);
+    (kernel, times)
 }
 
 fn compile_or_read(job: &Job, times: &mut KernelTimes) -> Result<Compiled> {

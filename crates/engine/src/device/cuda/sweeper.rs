@@ -240,8 +240,8 @@ impl Sweeper for CudaSweeper {
 
     fn sweep(&mut self, chunks: Chunks) -> Result<Swept> {
         let failed = |error| Error::device(format!("{}: the sweep of {chunks:?} failed: {error}", self.form));
-        let (found, digests, _, seconds) = self.launch(chunks, false).map_err(failed)?;
-        let swept = self.swept(&found, digests, seconds);
+        let (tallies, digests, _, seconds) = self.launch(chunks, false).map_err(failed)?;
+        let swept = self.swept(&tallies, digests, seconds);
         let size = Space::new(self.form, self.seed).size();
         let (asked, compared) = (chunks.inputs(size) * self.form.lanes as u64, swept.compared.iter().sum::<u64>());
         match compared == asked {
@@ -265,7 +265,7 @@ impl CudaSweeper {
     /// Launches the kernel; with `keep`, it also stores the result of every input.
     #[allow(unsafe_code)]
     fn launch(&self, chunks: Chunks, keep: bool) -> std::result::Result<Launched, DriverError> {
-        let mut found = self.stream.alloc_zeros::<u64>(CLASSES + 2 * BUCKETS)?;
+        let mut tallies = self.stream.alloc_zeros::<u64>(CLASSES + 2 * BUCKETS)?;
         let mut digests = self.stream.alloc_zeros::<u64>(chunks.count as usize)?;
         let mut codes = keep.then(|| self.stream.alloc_zeros::<u64>((chunks.count * CHUNK) as usize)).transpose()?;
         let blocks = chunks.count.clamp(1, self.blocks.into()) as u32;
@@ -275,7 +275,7 @@ impl CudaSweeper {
         let start = Instant::now();
         let mut launch = self.stream.launch_builder(&self.function);
         launch.arg(&self.seed).arg(&chunks.first).arg(&chunks.step).arg(&chunks.count).arg(&size);
-        launch.arg(&mut found).arg(&mut digests);
+        launch.arg(&mut tallies).arg(&mut digests);
         match &mut codes {
             Some(codes) => launch.arg(codes),
             None => launch.arg(&none),
@@ -287,12 +287,12 @@ impl CudaSweeper {
         let seconds = start.elapsed().as_secs_f64();
         let read = |words| self.stream.clone_dtoh(words);
         let kept = codes.as_ref().map(read).transpose()?.unwrap_or_default();
-        Ok((read(&found)?, read(&digests)?, kept, seconds))
+        Ok((read(&tallies)?, read(&digests)?, kept, seconds))
     }
 
-    fn swept(&self, found: &[u64], digests: Vec<u64>, seconds: f64) -> Swept {
+    fn swept(&self, tallies: &[u64], digests: Vec<u64>, seconds: f64) -> Swept {
         let lanes = self.form.lanes as u64;
-        let (counts, firsts) = found[CLASSES..].split_at(BUCKETS);
+        let (counts, firsts) = tallies[CLASSES..].split_at(BUCKETS);
         let mut differences: Vec<DifferenceGroup> = counts
             .iter()
             .zip(firsts)
@@ -306,7 +306,7 @@ impl CudaSweeper {
             })
             .collect();
         differences.sort_by_key(|difference| (difference.index, difference.lane));
-        let compared = std::array::from_fn(|class| found[class]);
+        let compared = std::array::from_fn(|class| tallies[class]);
         Swept { compared, differences, digests, seconds }
     }
 }

@@ -154,8 +154,8 @@ type Conduct = std::result::Result<String, String>;
 impl ProgramCheck<'_> {
     fn row(&mut self, instruction: &str, check: &'static str, verdict: Conduct) {
         let passed = verdict.is_ok();
-        let (Ok(found) | Err(found)) = verdict;
-        self.rows.push(ExecCheckRow { instruction: instruction.into(), check, passed, found });
+        let (Ok(conduct) | Err(conduct)) = verdict;
+        self.rows.push(ExecCheckRow { instruction: instruction.into(), check, passed, found: conduct });
     }
 
     fn open(&self, instruction: &Instruction) -> Result<std::result::Result<Session, Refusal>> {
@@ -172,8 +172,8 @@ impl ProgramCheck<'_> {
         let mut session = match self.open(i)? {
             Ok(session) => session,
             Err(Refusal::Declined(why)) => {
-                let found = format!("declines: {why}");
-                self.row(&i.name, GREETING, if must { Err(found) } else { Ok(found) });
+                let conduct = format!("declines: {why}");
+                self.row(&i.name, GREETING, if must { Err(conduct) } else { Ok(conduct) });
                 return Ok(false);
             }
             Err(refusal) => {

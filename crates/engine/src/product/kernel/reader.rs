@@ -28,7 +28,7 @@ impl KernelTable {
             .words
             .iter()
             .zip(&read)
-            .filter_map(|(row, found)| found.as_ref().map(|(at, word, captures)| (*at, meant(row, word, captures))))
+            .filter_map(|(row, reading)| reading.as_ref().map(|(at, word, captures)| (*at, meant(row, word, captures))))
             .collect();
         placed.sort_by_key(|(at, _)| *at);
         let mut words: Vec<KernelWord> = placed.into_iter().map(|(_, word)| word).collect();

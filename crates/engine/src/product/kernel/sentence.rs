@@ -52,9 +52,9 @@ impl KernelNames {
     fn phrases(&self) -> Vec<String> {
         let facts: Vec<&Says> = self.facts().map(|(_, _, says)| says).collect();
         let mut phrases: Vec<(usize, String)> = Vec::new();
-        for found in facts.iter().filter_map(|says| phrase(says, &facts)) {
-            if !phrases.contains(&found) {
-                phrases.push(found);
+        for placed in facts.iter().filter_map(|says| phrase(says, &facts)) {
+            if !phrases.contains(&placed) {
+                phrases.push(placed);
             }
         }
         phrases.sort_by_key(|(place, _)| *place);

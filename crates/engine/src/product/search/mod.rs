@@ -87,7 +87,7 @@ pub struct Matches {
     /// The nearest on the elements judged last, in an unfinished search.
     pub judged: Vec<Judged>,
     /// Schedules that give D in every bit, the simplest first.
-    pub found: Vec<MatchCandidate>,
+    pub confirmed: Vec<MatchCandidate>,
     /// Further schedules that agree on the judged elements, not computed in full; most usual first.
     pub unchecked: Vec<MatchCandidate>,
     /// Decisions of D, if a schedule gives D or agrees on the judged elements.
@@ -189,18 +189,18 @@ pub fn find(
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
         let differences = Differences::between(&product_of(&candidate, factors)?, d)?;
         if differences.differing == 0 {
-            matches.found.push(candidate);
+            matches.confirmed.push(candidate);
         } else if matches.nearest.as_ref().is_none_or(|(_, other)| differences.differing < other.differing) {
             matches.nearest = Some((candidate, differences));
         }
     }
     let unchecked = left[..agreeing].iter().skip(in_full);
     matches.unchecked = unchecked.map(|suspect| candidate(&groups, suspect)).collect();
-    if !matches.found.is_empty() {
-        matches.decisions = decisions(matches.found.iter().chain(&matches.unchecked), factors.k());
+    if !matches.confirmed.is_empty() {
+        matches.decisions = decisions(matches.confirmed.iter().chain(&matches.unchecked), factors.k());
     }
     matches.judged.clear();
-    if !matches.found.is_empty() {
+    if !matches.confirmed.is_empty() {
         matches.nearest = None;
     }
     Ok(())
@@ -262,7 +262,7 @@ pub fn mixed(
     step(&format!("looking for the schedule of the remaining elements in row {row}"));
     let mut part = Matches::default();
     find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), &mut part, step)?;
-    for second in part.found.iter().take(NEAR[1]) {
+    for second in part.confirmed.iter().take(NEAR[1]) {
         let second_product = product_of(second, factors)?;
         let codes = || near.codes.iter().zip(second_product.codes.iter()).zip(d.codes.iter());
         if codes().all(|((x, y), d)| x == d || y == d) {

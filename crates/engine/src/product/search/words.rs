@@ -25,14 +25,14 @@ pub fn answer(matches: &Matches, k: usize, elements: usize) -> Option<String> {
     let named = |candidate: &MatchCandidate| {
         format!("{}, with the arithmetic of {}", candidate.schedule.sentence(k), candidate.arithmetic.model)
     };
-    let Matches { tried, found, unchecked, nearest, judged, decisions, .. } = matches;
-    Some(match (&found[..], nearest, judged.first()) {
+    let Matches { tried, confirmed, unchecked, nearest, judged, decisions, .. } = matches;
+    Some(match (&confirmed[..], nearest, judged.first()) {
         ([one], _, _) if unchecked.is_empty() => {
             format!("One schedule gives D in every bit: {}.", named(one))
         }
         ([first, ..], _, _) => {
             let least = if unchecked.is_empty() { "" } else { "At least " };
-            let count = found.len();
+            let count = confirmed.len();
             let (count, give) =
                 if count == 1 { ("1 schedule".into(), "gives") } else { (format!("{count} schedules"), "give") };
             format!("{least}{count} {give} D in every bit. {} The most usual is {}.", decided(decisions), named(first))

@@ -286,11 +286,11 @@ fn found(
         schedule: candidate.schedule.clone(),
         how,
     };
-    if let (None, Some(element)) = (matches.found.first(), element) {
+    if let (None, Some(element)) = (matches.confirmed.first(), element) {
         let mixed = search::mixed(&suspects, factors, d, &matches, &|_| ())?;
         return Ok(mixed.map(|mixed| known(mixed.of(element), "found of the first element that differs")));
     }
-    Ok(matches.found.first().map(|candidate| known(candidate, "found")))
+    Ok(matches.confirmed.first().map(|candidate| known(candidate, "found")))
 }
 
 /// Compares the products of two sides; `step` is told each step.

@@ -317,12 +317,12 @@ impl<'a> Campaign<'a> {
                 return Ok(());
             }
         }
-        for candidate in matches.found.iter().take(MOST_FOUND) {
+        for candidate in matches.confirmed.iter().take(MOST_FOUND) {
             let operands = in_formats(factors, &candidate.schedule)?;
             if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {
                 explained.outcome = ProductOutcome::Found;
                 explained.found = Some(candidate.schedule.clone());
-                let others = matches.found.len() - 1 + matches.unchecked.len();
+                let others = matches.confirmed.len() - 1 + matches.unchecked.len();
                 note(
                     explained,
                     &format!("{others} others of {} agree on {} elements", matches.tried, sample.d.codes.len()),
@@ -331,9 +331,13 @@ impl<'a> Campaign<'a> {
                 return Ok(());
             }
         }
-        let remark = match (&matches.nearest, matches.found.first()) {
+        let remark = match (&matches.nearest, matches.confirmed.first()) {
             (_, Some(_)) => {
-                format!("{} schedules agree on {} elements and not on all", matches.found.len(), sample.d.codes.len())
+                format!(
+                    "{} schedules agree on {} elements and not on all",
+                    matches.confirmed.len(),
+                    sample.d.codes.len()
+                )
             }
             (Some((near, differences)), _) => format!(
                 "of {} schedules the nearest is {}: it gives {} of {} elements",

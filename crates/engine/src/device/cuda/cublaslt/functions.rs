@@ -41,8 +41,8 @@ macro_rules! functions {
                 Ok(Functions {
                     $($field: {
                         // SAFETY: the function has this type in the library's header.
-                        let found = unsafe { library.get::<unsafe extern "C" fn($($type),*) -> $result>($name.as_bytes()) };
-                        *found.map_err(|_| lacking(file, $name))?
+                        let symbol = unsafe { library.get::<unsafe extern "C" fn($($type),*) -> $result>($name.as_bytes()) };
+                        *symbol.map_err(|_| lacking(file, $name))?
                     },)+
                 })
             }
@@ -88,10 +88,10 @@ functions! {
 /// # Errors
 /// A request error: no library (what was looked for, where, and what would provide it), or one that lacks a function.
 pub(super) fn functions() -> Result<&'static (Functions, String)> {
-    static FOUND: OnceLock<Result<(Functions, String)>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
+    static FUNCTIONS: OnceLock<Result<(Functions, String)>> = OnceLock::new();
+    let loaded = FUNCTIONS.get_or_init(|| {
         let (library, file) = loader::cublaslt()?;
         Ok((Functions::of(library, file)?, file.clone()))
     });
-    found.as_ref().map_err(Clone::clone)
+    loaded.as_ref().map_err(Clone::clone)
 }
