@@ -193,7 +193,7 @@ fn hold(reader: &str, seeds: &[(String, Vec<u8>)], share: u32, read: impl Fn(&st
         let (name, bytes) = bytes_of(seeds, &case);
         refused(name, &bytes)
     });
-    run.unwrap_or_else(|error| found(reader, seeds, &error));
+    run.unwrap_or_else(|error| keep_and_panic(reader, seeds, &error));
 }
 
 /// A number of the environment.
@@ -209,7 +209,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 /// Keeps the bytes of a failed case.
-fn found(reader: &str, seeds: &[(String, Vec<u8>)], error: &TestError<Case>) -> ! {
+fn keep_and_panic(reader: &str, seeds: &[(String, Vec<u8>)], error: &TestError<Case>) -> ! {
     let TestError::Fail(reason, case) = error else { panic!("{error}") };
     let (name, bytes) = bytes_of(seeds, case);
     let folder = tempfile::Builder::new().prefix(&format!("tcnum-reader-{reader}-")).tempdir().unwrap().keep();
@@ -260,7 +260,7 @@ fn hold_for(
             cases.fetch_add(1, Ordering::Relaxed);
             read(name, &bytes)
         });
-        run.unwrap_or_else(|error| found(reader, seeds, &error));
+        run.unwrap_or_else(|error| keep_and_panic(reader, seeds, &error));
         if start.elapsed() >= time {
             break;
         }

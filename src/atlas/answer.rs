@@ -19,13 +19,13 @@ pub(super) const FP8: [&str; 4] = ["e4m3", "e4m3fnuz", "e5m2", "e5m2fnuz"];
 
 /// Width and rounding of an arithmetic: `24 bits, RZ`, `\u{2265} 12 bits, RNE`.
 pub(super) fn width_and_rounding(arithmetic: &Arithmetic) -> String {
-    let width = arithmetic.found("accumulator").map(|found| match found.strip_suffix(" or more") {
+    let width = arithmetic.finding("accumulator").map(|words| match words.strip_suffix(" or more") {
         Some(least) => format!("\u{2265} {least}"),
-        None => found.to_string(),
+        None => words.to_string(),
     });
-    match (width, arithmetic.found("result")) {
+    match (width, arithmetic.finding("result")) {
         (Some(width), Some(rounding)) => format!("{width}, {rounding}"),
-        (Some(width), None) => match arithmetic.found("sums") {
+        (Some(width), None) => match arithmetic.finding("sums") {
             Some("exact") => format!("{width}, exact"),
             _ => width,
         },
@@ -35,17 +35,17 @@ pub(super) fn width_and_rounding(arithmetic: &Arithmetic) -> String {
 
 /// The alignment of an arithmetic in few words, if it cuts terms.
 pub(super) fn alignment(arithmetic: &Arithmetic) -> Option<String> {
-    let found = arithmetic
-        .found("alignment")
-        .filter(|found| !["none", "exact"].contains(found) && !found.ends_with("or more"))?;
-    Some(format!("terms cut after {}", found.split(';').next().unwrap_or(found)))
+    let words = arithmetic
+        .finding("alignment")
+        .filter(|words| !["none", "exact"].contains(words) && !words.ends_with("or more"))?;
+    Some(format!("terms cut after {}", words.split(';').next().unwrap_or(words)))
 }
 
 /// The weakest evidence of width, rounding and alignment.
 pub(super) fn evidence(generation: &Generation, entry: &Entry, arithmetic: &Arithmetic) -> Option<EvidenceKind> {
     let asked = ["accumulator", "result", "sums", "alignment"];
     let features =
-        FEATURES.iter().filter(|feature| asked.contains(&feature.name) && arithmetic.found(feature.name).is_some());
+        FEATURES.iter().filter(|feature| asked.contains(&feature.name) && arithmetic.finding(feature.name).is_some());
     features.filter_map(|feature| Some(entry.evidence(&generation.model, &feature.keys())?.0)).max()
 }
 
@@ -120,13 +120,13 @@ pub(super) fn fp8(site: &Site, generation: usize) -> Fp8Answer<'_> {
         }
         _ => String::new(),
     };
-    let words = match arithmetic.found("accumulator").and_then(leading) {
+    let words = match arithmetic.finding("accumulator").and_then(leading) {
         _ if !native && site.is_restricted => {
             format!("{} is emulated: FP8 operands are converted first; sums have {what}.", entry.instruction.name)
         }
         _ if !native => format!("Emulated: FP8 operands are converted first; sums have {what}."),
         None => "Its formats do not show the width.".into(),
-        Some(bits) if bits < F32 && arithmetic.found("accumulator").is_some_and(|found| found.contains("more")) => {
+        Some(bits) if bits < F32 && arithmetic.finding("accumulator").is_some_and(|width| width.contains("more")) => {
             format!("Not shown by its formats: {what}.")
         }
         Some(bits) if bits < F32 => format!("No: sums keep {what}; f32 has {F32}."),

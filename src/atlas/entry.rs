@@ -46,8 +46,8 @@ pub(super) struct Difference {
 
 impl Arithmetic {
     /// The result of a feature.
-    pub(super) fn found(&self, name: &str) -> Option<&str> {
-        self.features.as_ref().ok()?.found(name)
+    pub(super) fn finding(&self, name: &str) -> Option<&str> {
+        self.features.as_ref().ok()?.finding(name)
     }
 
     /// The arithmetic in two sentences.
@@ -126,7 +126,7 @@ impl Entry {
         asked: impl Fn(&str) -> bool,
     ) -> Option<EvidenceKind> {
         let features = arithmetic.features.as_ref().ok()?;
-        let cells = features.cells.iter().filter(|cell| cell.found.is_some() && asked(cell.feature.name));
+        let cells = features.cells.iter().filter(|cell| cell.finding.is_some() && asked(cell.feature.name));
         cells.filter_map(|cell| Some(self.evidence(model, &cell.feature.keys())?.0)).max()
     }
 }

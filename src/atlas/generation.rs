@@ -119,14 +119,14 @@ pub(super) fn generations(names: &[String]) -> Result<Vec<Generation>> {
 /// Characters other than letters, digits, `.`, `-` and `_` become `-`; equal names get a number.
 pub(super) fn file_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c.to_ascii_lowercase() } else { '-' };
-    let mut taken = BTreeSet::new();
+    let mut used_names = BTreeSet::new();
     let mut file = |name: &str| {
         let stem: String = name.chars().map(plain).take(LONGEST).collect();
         // A name of dots is a folder.
         let stem = if stem.starts_with('.') || stem.is_empty() { format!("-{stem}") } else { stem };
         let numbered = (1..).map(|number| if number == 1 { stem.clone() } else { format!("{stem}-{number}") });
-        let free = numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or_default();
-        taken.insert(free.clone());
+        let free = numbered.into_iter().find(|name| !used_names.contains(name)).unwrap_or_default();
+        used_names.insert(free.clone());
         free
     };
     names.into_iter().map(&mut file).collect()

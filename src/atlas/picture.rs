@@ -73,7 +73,7 @@ impl Placed {
 fn place(input: &Input, times: usize) -> Placed {
     let times = times * input.count;
     let mut below = input.rounded.clone();
-    below.extend(input.taken.iter().cloned());
+    below.extend(input.treatment.iter().cloned());
     let (lines, above, framed, again) = match &input.part {
         Part::Leaf(leaf) => (leaf.lines(times), Vec::new(), false, None),
         Part::Step(step) => {

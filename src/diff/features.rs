@@ -16,7 +16,7 @@ pub struct FeaturePair {
     /// Feature.
     pub feature: &'static str,
     /// Findings; `None` where it cannot be asked.
-    pub found: [Option<String>; 2],
+    pub findings: [Option<String>; 2],
     /// Kinds of evidence.
     pub evidence: [Option<EvidenceKind>; 2],
 }
@@ -24,7 +24,7 @@ pub struct FeaturePair {
 impl FeaturePair {
     /// True if the findings are the same.
     pub fn is_same(&self) -> bool {
-        self.found[0] == self.found[1]
+        self.findings[0] == self.findings[1]
     }
 }
 
@@ -36,9 +36,9 @@ pub fn features(devices: [&mut dyn Device; 2], instructions: [&Instruction; 2]) 
     let [first, second] = devices;
     let both = [features::measure(first, instructions[0])?, features::measure(second, instructions[1])?];
     let pair = |feature: &'static features::Feature| {
-        let found = both.each_ref().map(|features| features.found(feature.name).map(String::from));
+        let findings = both.each_ref().map(|features| features.finding(feature.name).map(String::from));
         let evidence = both.each_ref().map(|features| features.evidence(feature.name));
-        FeaturePair { instructions: instructions.map(|i| i.name.clone()), feature: feature.name, found, evidence }
+        FeaturePair { instructions: instructions.map(|i| i.name.clone()), feature: feature.name, findings, evidence }
     };
-    Ok(FEATURES.iter().map(pair).filter(|pair| pair.found.iter().any(Option::is_some)).collect())
+    Ok(FEATURES.iter().map(pair).filter(|pair| pair.findings.iter().any(Option::is_some)).collect())
 }

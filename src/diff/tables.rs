@@ -143,9 +143,9 @@ pub fn features(pairs: &[FeaturePair]) -> Table {
         instruction: pair.instructions[0].clone(),
         other_instruction: pair.instructions[1].clone(),
         feature: pair.feature,
-        first: pair.found[0].clone(),
+        first: pair.findings[0].clone(),
         first_evidence: pair.evidence[0],
-        second: pair.found[1].clone(),
+        second: pair.findings[1].clone(),
         second_evidence: pair.evidence[1],
         same: pair.is_same(),
     };

@@ -232,11 +232,11 @@ fn witnesses(features: &Table, from: &str) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
     let finding = |line: &Line| [chip_of(line), line.text("feature").to_string(), line.text("found").to_string()];
     let groups = together(lines.map(|line| (finding(&line), line)));
-    let row = |([chip, feature, found], lines): ([String; 3], Vec<Line>)| {
+    let row = |([chip, feature, words], lines): ([String; 3], Vec<Line>)| {
         let names: BTreeSet<&str> = lines.iter().map(|line| line.text("instruction")).collect();
         let [first, input, d, value] =
             ["instruction", "operands", "d", "value"].map(|key| lines[0].text(key).to_string());
-        vec![chip, feature, found, names.len().to_string(), first, input, d, value]
+        vec![chip, feature, words, names.len().to_string(), first, input, d, value]
     };
     let labels = [from, "feature", "found", "instructions", "one of them", "its input", "D", "value"];
     Sheet::new("Inputs that show each finding", &labels, &[3], groups.into_iter().map(row).collect())

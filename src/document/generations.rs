@@ -32,8 +32,8 @@ pub(super) fn blocks(features: &Table) -> Vec<Block> {
 
 /// Removes the rows of classes that a device lacks.
 pub(super) fn present(features: &mut Table) {
-    let found = features.columns.iter().position(|column| column.key == "found");
-    features.rows.retain(|row| found.is_none_or(|at| row[at] != Cell::Text(ABSENT.into())));
+    let column = features.columns.iter().position(|column| column.key == "found");
+    features.rows.retain(|row| column.is_none_or(|at| row[at] != Cell::Text(ABSENT.into())));
 }
 
 /// The instructions with the findings of a row.

@@ -26,7 +26,7 @@ impl FeatureFound {
 ///
 /// `all` has the finding for each of [`FEATURES`].
 pub(super) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
-    let found = |name: &str| {
+    let words_of = |name: &str| {
         let at = FEATURES.iter().position(|feature| feature.name == name)?;
         Some(all[at].words.as_str()).filter(|words| !words.is_empty())
     };
@@ -39,10 +39,10 @@ pub(super) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
         let evidence = named.filter_map(|(_, finding)| finding.evidence).max();
         parts.push(FeatureFound { words, evidence }.marked(marks));
     };
-    if let Some(text) = found("order") {
+    if let Some(text) = words_of("order") {
         say(order(text), &["order"]);
     }
-    match (found("alignment"), found("alignment of c")) {
+    match (words_of("alignment"), words_of("alignment of c")) {
         (Some("none"), _) | (None, _) => (),
         (Some("exact"), None | Some("exact" | "none")) => {
             say("no bit of a term is lost within a step".into(), &["alignment", "alignment of c"]);
@@ -53,7 +53,7 @@ pub(super) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
         }
         (Some(alignment), _) => say(format!("terms aligned to the largest and {}", cut(alignment)), &["alignment"]),
     }
-    match (found("sums"), found("accumulator")) {
+    match (words_of("sums"), words_of("accumulator")) {
         (Some("exact"), Some(width)) => say(format!("exact sums in {width}"), &["sums", "accumulator"]),
         (Some("once") | None, Some(width)) => say(format!("{width} in the accumulator"), &["accumulator"]),
         (Some(rounding), Some(width)) => {
@@ -61,14 +61,14 @@ pub(super) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
         }
         (_, None) => (),
     }
-    if let Some(rounding) = found("result") {
+    if let Some(rounding) = words_of("result") {
         say(format!("result {rounding}"), &["result"]);
     }
-    if let Some(what) = found("overflow") {
+    if let Some(what) = words_of("overflow") {
         say(format!("overflow: {what}"), &["overflow"]);
     }
     let subnormal = ["subnormal A, B", "subnormal C", "subnormal D"];
-    let known: Vec<(&str, &str)> = subnormal.into_iter().filter_map(|name| Some((name, found(name)?))).collect();
+    let known: Vec<(&str, &str)> = subnormal.into_iter().filter_map(|name| Some((name, words_of(name)?))).collect();
     match &known[..] {
         [] => (),
         [(_, first), rest @ ..] if rest.iter().all(|(_, other)| other == first) => {

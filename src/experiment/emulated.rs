@@ -157,7 +157,7 @@ impl EmulateQuestion {
 
     /// The computed rows and columns of a product with k terms; `options` may ask for whole squares of f32.
     pub(super) fn elements(&self, k: usize, options: Options) -> [usize; 2] {
-        let squares = options.whole && !self.is_of_integers() && !self.is_of_doubles();
+        let squares = options.whole_squares && !self.is_of_integers() && !self.is_of_doubles();
         if squares { [k, k] } else { self.elements }
     }
 }

@@ -47,11 +47,11 @@ pub(super) fn alternatives<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Vec<Instruction>>, D::Error> {
     let named = BTreeMap::<String, Vec<String>>::deserialize(deserializer)?;
-    let found = |(name, others): (String, Vec<String>)| {
+    let resolve = |(name, others): (String, Vec<String>)| {
         let others = others.iter().map(|other| isa::find(other)).collect::<crate::Result<Vec<_>>>()?;
         Ok((isa::find(&name)?.name, others))
     };
-    named.into_iter().map(found).collect::<crate::Result<_>>().map_err(D::Error::custom)
+    named.into_iter().map(resolve).collect::<crate::Result<_>>().map_err(D::Error::custom)
 }
 
 pub(super) fn loads<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SharedLoad>, D::Error> {

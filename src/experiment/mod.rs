@@ -64,7 +64,7 @@ pub struct Options {
     /// Assumed samples of the published means; replaces the number in the file.
     pub published_samples: Option<u64>,
     /// True if whole square products are computed where the file samples elements.
-    pub whole: bool,
+    pub whole_squares: bool,
     /// True if a figure of some generations is computed on their devices only.
     pub published_only: bool,
 }
@@ -126,13 +126,13 @@ fn scored(
 
 /// Refuses devices that all lack every instruction.
 fn testable(experiment: &Experiment, devices: &mut [Box<dyn Device>]) -> Result<()> {
-    let mut found = Vec::new();
+    let mut available = Vec::new();
     for device in devices.iter_mut() {
         for instruction in experiment.instructions() {
-            found.push(experiment.on(device.as_mut(), instruction)?.is_some());
+            available.push(experiment.on(device.as_mut(), instruction)?.is_some());
         }
     }
-    match found.is_empty() || found.contains(&true) {
+    match available.is_empty() || available.contains(&true) {
         true => Ok(()),
         false => Err(lacks_all(devices, "the instructions of the experiment")),
     }

@@ -50,7 +50,7 @@ fn dense(i: &Instruction) -> Instruction {
 pub(super) fn drawn(i: &Instruction, figure: &ProductFigure, k: usize, seed: u64) -> Result<Factors> {
     let seeds = [0, 1].map(|which| random(seed, (k as u64) << 1 | which));
     let mut factors = match i.scale {
-        Some(_) => scaled(i, figure, k, seeds)?,
+        Some(_) => block_factors(i, figure, k, seeds)?,
         None => Factors::new(
             draw(figure.rows, k, i.a, i.d, figure.values, seeds[0]),
             draw(k, figure.columns, i.b, i.d, figure.values, seeds[1]),
@@ -112,7 +112,7 @@ pub(super) fn exact(i: &Instruction, factors: &Factors) -> Result<Vec<[f64; 2]>>
 }
 
 /// Numbers of f32 in the blocks of the instruction's formats, along k.
-fn scaled(i: &Instruction, figure: &ProductFigure, k: usize, seeds: [u64; 2]) -> Result<Factors> {
+fn block_factors(i: &Instruction, figure: &ProductFigure, k: usize, seeds: [u64; 2]) -> Result<Factors> {
     let single = find("f32")?;
     let blocks = |lines: usize, format, seed: u64| {
         let drawn = draw(lines, k, single, i.d, figure.values, seed);

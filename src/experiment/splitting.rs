@@ -359,7 +359,7 @@ fn judged(
 fn note(plan: &EmulateQuestion, options: Options, draws: u64) -> String {
     let [rows, columns] = plan.elements;
     let largest = [ErrorMetric::MaxAbsolute, ErrorMetric::MaxError];
-    let sampled = match options.whole {
+    let sampled = match options.whole_squares {
         true => "Products are whole squares, as published.".to_string(),
         false => format!(
             "Sampled: {rows} rows and {columns} columns of each product, all k terms of each element. The published products \

@@ -143,7 +143,7 @@ impl Suite<'_> {
         let mut ended = Ok(());
         for experiment in self.experiments {
             let names = (self.devices)(experiment);
-            let mut devices = match taken(&mut pool, &names, self.open) {
+            let mut devices = match pooled_or_opened(&mut pool, &names, self.open) {
                 Ok(devices) => devices,
                 Err(error) => {
                     ended = Err(error);
@@ -193,7 +193,7 @@ impl Suite<'_> {
 }
 
 /// The devices of these names: out of the pool, else opened.
-fn taken(
+fn pooled_or_opened(
     pool: &mut Vec<(DeviceName, Box<dyn Device>)>,
     names: &[DeviceName],
     open: &dyn Fn(&DeviceName) -> Result<Box<dyn Device>>,

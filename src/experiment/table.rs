@@ -214,7 +214,7 @@ pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
 pub(super) fn cell_row(
     number: &PublishedNumber,
     row: &RowView,
-    found: &FigureRow,
+    figure: &FigureRow,
     measured: MeanError,
     power: CellPower,
     published_samples: u64,
@@ -225,17 +225,17 @@ pub(super) fn cell_row(
         op: row.text("op").into(),
         init: row.text("init").into(),
         reference: reference(number),
-        device: found.devices.concat(),
-        published: found.published.clone(),
-        measured: found.measured,
-        standard_error: found.standard_error,
+        device: figure.devices.concat(),
+        published: figure.published.clone(),
+        measured: figure.measured,
+        standard_error: figure.standard_error,
         published_sampling_error: measured.sampling_error(published_samples),
-        distance: found.distance,
-        ratio: found.measured.filter(|_| number.printed.value > 0.0).map(|mean| mean / number.printed.value),
+        distance: figure.distance,
+        ratio: figure.measured.filter(|_| number.printed.value > 0.0).map(|mean| mean / number.printed.value),
         equal: measured.equal,
         samples: measured.samples,
-        published_samples_implied: measured.implied_samples(&number.printed).map(whole),
-        verdict: found.verdict.clone(),
+        published_samples_implied: measured.implied_samples(&number.printed).map(sample_count),
+        verdict: figure.verdict.clone(),
         instead: Some(executed).filter(|name| *name != asked).map(Into::into),
         would_pass: power.pass,
         would_not: power.refuted,
@@ -292,9 +292,9 @@ pub(super) fn sample_size(device: &str, size: &SampleSize, assumed: u64) -> Samp
     SampleSizeRow {
         device: device.into(),
         cells: size.cells,
-        likely: whole(size.likely),
-        lowest: whole(size.lowest),
-        highest: whole(size.highest),
+        likely: sample_count(size.likely),
+        lowest: sample_count(size.lowest),
+        highest: sample_count(size.highest),
         assumed,
     }
 }
@@ -335,6 +335,6 @@ pub(super) fn curve_pair(first: &str, other: &str, x: &ChainCurve, y: &ChainCurv
 }
 
 /// A number of samples, rounded, at most 10^15.
-fn whole(samples: f64) -> i64 {
+fn sample_count(samples: f64) -> i64 {
     samples.round().min(1e15) as i64
 }

@@ -24,8 +24,8 @@ pub fn sarif(report: &Report, failure: Option<&Error>, source: Option<&str>) -> 
         _ => None,
     });
     // The claim of a whole report has the rule of its command.
-    let whole = [(&*report.command, "The claim of the command holds.")];
-    let rules: Vec<(&str, &str)> = RULES.into_iter().chain(whole).collect();
+    let command_rule = [(&*report.command, "The claim of the command holds.")];
+    let rules: Vec<(&str, &str)> = RULES.into_iter().chain(command_rule).collect();
     let results: Vec<Value> = checks.iter().filter_map(|check| result(check, &rules, source)).collect();
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

@@ -112,9 +112,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 
 /// Parses the formats of A, B and D.
 fn formats(text: &str) -> Result<[&'static Format; 3]> {
-    let found: Vec<&'static Format> =
+    let formats: Vec<&'static Format> =
         text.split('.').map(format::find).collect::<Result<_>>().map_err(|error| error.within("--formats"))?;
-    found.try_into().map_err(|_| Error::request(format!("--formats {text}: expected A.B.D, such as f16.f16.f32")))
+    formats.try_into().map_err(|_| Error::request(format!("--formats {text}: expected A.B.D, such as f16.f16.f32")))
 }
 
 /// The bounds of every order.
@@ -128,15 +128,15 @@ fn observe(arguments: &Arguments, model: &Model, i: &Instruction, cases: u64, re
     let progress = Progress::new(&arguments.destination);
     let seed = arguments.drawn.seed();
     report.seed = Some(seed);
-    let mut found = ObservedErrors::default();
+    let mut errors = ObservedErrors::default();
     let outcome = {
         let bar = Bar::new(&progress, "computing", cases, 0, 1);
-        bound::observe(model, i, cases, seed, &mut found, &mut |done| bar.show(done, 0))
+        bound::observe(model, i, cases, seed, &mut errors, &mut |done| bar.show(done, 0))
     };
-    report.holds = found.violations == 0;
+    report.holds = errors.violations == 0;
     report.verdict = Verdict::OutsideBound;
-    report.answer = Some(tables::observed_answer(i, &found));
-    report.tables.push(Table::of("Errors and their bounds", [tables::observed(i, &model.name, &found)]));
+    report.answer = Some(tables::observed_answer(i, &errors));
+    report.tables.push(Table::of("Errors and their bounds", [tables::observed(i, &model.name, &errors)]));
     outcome
 }
 

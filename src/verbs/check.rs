@@ -124,12 +124,12 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ));
     }
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: *arguments.sample };
-    let found = {
+    let product_check = {
         let bar = Bar::new(&progress, "checking", (d.rows * d.columns) as u64, 0, 1);
         check::check(&request, &|done| bar.show(done, 0))?
     };
-    let tolerances: Vec<Tolerance> = found.tolerance.iter().chain(&arguments.tolerances).cloned().collect();
-    tables::report(&request, &found, &tolerances, report);
+    let tolerances: Vec<Tolerance> = product_check.tolerance.iter().chain(&arguments.tolerances).cloned().collect();
+    tables::report(&request, &product_check, &tolerances, report);
     interrupt::check()?;
     if let Some(path) = &*arguments.bounds {
         progress.step("computing the bounds");
@@ -137,7 +137,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     if arguments.power {
         progress.step("trying faulty kernels");
-        let faults = check::power::power(&request, &found.sample.rows, &found.sample.columns, &tolerances)?;
+        let faults =
+            check::power::power(&request, &product_check.sample.rows, &product_check.sample.columns, &tolerances)?;
         report.tables.push(tables::faults(&faults));
     }
     Ok(())

@@ -31,9 +31,9 @@ impl Verb for Arguments {
 /// # Errors
 /// A shipped model that cannot be read. A missing driver or GPU is not an error: the report says so.
 pub(super) fn run(_: &Arguments, report: &mut Report) -> Result<()> {
-    let found = catalogue::devices()?;
-    report.answer = Some(found.answer);
-    report.notes.extend(found.problem.map(|message| format!("no GPU: {message}")));
-    report.tables = found.tables;
+    let devices = catalogue::devices()?;
+    report.answer = Some(devices.answer);
+    report.notes.extend(devices.problem.map(|message| format!("no GPU: {message}")));
+    report.tables = devices.tables;
     Ok(())
 }

@@ -142,7 +142,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         seed: *arguments.seed,
         samples: arguments.samples,
         published_samples: arguments.published_samples,
-        whole: arguments.whole,
+        whole_squares: arguments.whole,
         published_only: *arguments.all_models,
     };
     let progress = Progress::new(&arguments.destination);

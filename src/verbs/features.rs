@@ -73,17 +73,17 @@ fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     let (named, timeout) = (arguments.device.first(), arguments.timeout.duration());
     let (mut device, instructions) =
         arguments.selection.opened(named, timeout, *arguments.any_nan, &mut report.notes)?;
-    let (found, outcome) =
-        arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, found| {
-            features::measure_all(device, &instructions, found)
+    let (measurements, outcome) =
+        arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, receive| {
+            features::measure_all(device, &instructions, receive)
         });
     report.device = Some(device.identity().clone());
-    report.holds = !found.is_empty() && found.iter().all(|features| features.uniform.is_none());
-    report.answer = answers::answer(&found, &chip(device.identity()));
-    if let [one] = &found[..] {
+    report.holds = !measurements.is_empty() && measurements.iter().all(|features| features.uniform.is_none());
+    report.answer = answers::answer(&measurements, &chip(device.identity()));
+    if let [one] = &measurements[..] {
         report.notes.extend(answers::reasons(one));
     }
-    report.tables = vec![tables::features(&found)];
+    report.tables = vec![tables::features(&measurements)];
     outcome
 }
 

@@ -187,6 +187,6 @@ fn an_option_of_one_name_has_one_text() {
     }
     let several: BTreeMap<&String, &BTreeSet<String>> = texts.iter().filter(|(_, texts)| texts.len() > 1).collect();
     let listed: BTreeSet<&str> = HOMONYMS.iter().map(|(name, _)| *name).collect();
-    let found: BTreeSet<&str> = several.keys().map(|name| name.as_str()).collect();
-    assert_eq!(found, listed, "declare the option in common/shared.rs, or list its meanings: {several:#?}");
+    let names: BTreeSet<&str> = several.keys().map(|name| name.as_str()).collect();
+    assert_eq!(names, listed, "declare the option in common/shared.rs, or list its meanings: {several:#?}");
 }

@@ -175,15 +175,15 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
 fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
     let (mut device, instructions) = chosen(arguments, report)?;
     let kept = (*arguments.common.seed, (*arguments.any_nan).into());
-    let (found, outcome) =
-        arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, found| {
-            quick_all(device, &instructions, kept, found)
+    let (fingerprints, outcome) =
+        arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, receive| {
+            quick_all(device, &instructions, kept, receive)
         });
     report.device = Some(device.identity().clone());
-    report.holds = !found.is_empty() && found.iter().all(|found| !found.matching.is_empty());
+    report.holds = !fingerprints.is_empty() && fingerprints.iter().all(|fingerprint| !fingerprint.matching.is_empty());
     report.verdict = Verdict::Unidentified;
-    report.answer = identify::known(&found, &chip(device.identity()));
-    report.tables = vec![Table::of("Known arithmetics", found.iter().map(fingerprint))];
+    report.answer = identify::known(&fingerprints, &chip(device.identity()));
+    report.tables = vec![Table::of("Known arithmetics", fingerprints.iter().map(fingerprint))];
     outcome
 }
 
@@ -211,7 +211,7 @@ fn asked(
     progress: &Progress,
     device: &mut dyn Device,
     instructions: &[Instruction],
-    found: &mut Study,
+    study: &mut Study,
 ) -> Result<()> {
     let notes = &arguments.common.destination.annotations;
     let request = Request {
@@ -238,5 +238,5 @@ fn asked(
             bar.iter().for_each(|bar: &Bar| bar.show(state.next, state.differing()));
         }
     };
-    identify::Session::new(device, &request, &mut watch).identify(instructions, found)
+    identify::Session::new(device, &request, &mut watch).identify(instructions, study)
 }

@@ -105,14 +105,15 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 /// # Errors
 /// A file cannot be written.
 fn draw(arguments: &Arguments, device: &str, orders: &[InstructionOrder]) -> Result<()> {
-    let [InstructionOrder { instruction, found, .. }] = orders else { return Ok(()) };
+    let [InstructionOrder { instruction, tree, .. }] = orders else { return Ok(()) };
     let title = format!("{instruction} on {device}");
     let dot = arguments.dot.as_ref().map_or(Ok(()), |path| {
-        atomic::write(path, order::dot(&found.order, &title).as_bytes()).map_err(|error| error.within("--dot"))
+        atomic::write(path, order::dot(&tree.order, &title).as_bytes()).map_err(|error| error.within("--dot"))
     });
-    let plot = arguments.plot.as_ref().map_or(Ok(()), |path| {
-        drawing::scene(&found.order, &title).write(path).map_err(|error| error.within("--plot"))
-    });
+    let plot = arguments
+        .plot
+        .as_ref()
+        .map_or(Ok(()), |path| drawing::scene(&tree.order, &title).write(path).map_err(|error| error.within("--plot")));
     dot.and(plot)
 }
 

@@ -39,9 +39,9 @@ impl Answers {
     /// The corners whose names begin and end like this, with their answers; at least one.
     fn family(&self, begin: &str, end: &str) -> Vec<(&str, u64)> {
         let names = self.corners.names().filter(|name| name.starts_with(begin) && name.ends_with(end));
-        let found: Vec<_> = names.map(|name| (name, self.get(name))).collect();
-        assert!(!found.is_empty(), "{} has no corner {begin}...{end}", self.instruction);
-        found
+        let corners: Vec<_> = names.map(|name| (name, self.get(name))).collect();
+        assert!(!corners.is_empty(), "{} has no corner {begin}...{end}", self.instruction);
+        corners
     }
 
     fn check(&self, expected: &[(&str, u64)]) {

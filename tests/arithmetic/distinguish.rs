@@ -209,8 +209,8 @@ fn a_kit_tells_all_known_arithmetics_of_the_operands_apart_and_has_no_input_too_
         }
         let hopper = evaluator("hopper", name);
         let answers: Vec<u64> = kit.cases.iter().map(|case| hopper.dot(case)).collect();
-        let found = kit.matching(&answers).unwrap();
-        assert!(found.candidates.iter().any(|known| known.origins.iter().any(|origin| origin.model == "hopper")));
+        let matching = kit.matching(&answers).unwrap();
+        assert!(matching.candidates.iter().any(|known| known.origins.iter().any(|origin| origin.model == "hopper")));
     }
 }
 

@@ -178,12 +178,12 @@ fn the_floor_of_hopper_is_decided_for_bf16_and_cannot_be_observed_for_f16() {
         println!("{name}: {}", sentences(&summaries(&tested)));
         let neighbours = tested.changes.iter().filter(|(change, _)| change.key == "alignment.floor" && !change.ranged);
         for (change, verdict) in neighbours {
-            let found = match verdict {
+            let decision = match verdict {
                 ChangeVerdict::Refuted(_) => Decision::Decided,
                 ChangeVerdict::Survives => Decision::Undecided,
                 ChangeVerdict::CannotBeObserved(_) => Decision::CannotBeObserved,
             };
-            assert_eq!(found, expected, "{name}: {change:?}");
+            assert_eq!(decision, expected, "{name}: {change:?}");
         }
     }
 }

@@ -10,11 +10,17 @@ const WMMA: &str = "wmma.m16n16k16.f32.f16.f16.f32";
 
 /// D of a model for products at the given k, and c.
 fn dot(model: &str, instruction: &str, products: &[(usize, u64, u64)], c: u64) -> u64 {
-    scaled(model, instruction, products, c, &[])
+    dot_with_scales(model, instruction, products, c, &[])
 }
 
 /// The same with the scales of A and B of some blocks; the others have code 0.
-fn scaled(model: &str, instruction: &str, products: &[(usize, u64, u64)], c: u64, scales: &[(usize, u64, u64)]) -> u64 {
+fn dot_with_scales(
+    model: &str,
+    instruction: &str,
+    products: &[(usize, u64, u64)],
+    c: u64,
+    scales: &[(usize, u64, u64)],
+) -> u64 {
     let i = isa::find(instruction).unwrap();
     let mut case = Case { c, ..Case::zeros(&i) };
     for &(k, a, b) in products {
@@ -245,7 +251,7 @@ fn scales_of_mxfp8() {
     let i = "mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32";
     // Scales 2^10 and 2^-3; a NaN scale; 2^127 twice, of which only infinity is left.
     for (a, b, d) in [(137, 124, power(7)), (255, 127, 0x7fff_ffff), (254, 254, 0x7f80_0000), (0, 0, 0)] {
-        assert_eq!(scaled("blackwell-rtx", i, &[(0, 0x38, 0x38)], 0, &[(0, a, b)]), d);
+        assert_eq!(dot_with_scales("blackwell-rtx", i, &[(0, 0x38, 0x38)], 0, &[(0, a, b)]), d);
     }
 }
 
@@ -259,15 +265,15 @@ fn scales_of_nvfp4() {
     for (model, i) in forms {
         // 16 products of 6*6, scales 1.75 and 0.5: 504.
         let products: Vec<_> = (16..32).map(|k| (k, 0x7, 0x7)).collect();
-        assert_eq!(scaled(model, i, &products, 0, &[(1, 0x3e, 0x30)]), u64::from(504f32.to_bits()), "{model}");
+        assert_eq!(dot_with_scales(model, i, &products, 0, &[(1, 0x3e, 0x30)]), u64::from(504f32.to_bits()), "{model}");
         // 2^16 - 2^16 in two blocks; in a third the smallest scales, 2^-9 each, on a sum of 0.5 or 0.25: the last bit kept
         // weighs 2^(16 - 35).
         let scales = [(0, 0x78, 0x78), (1, 0x78, 0x78), (2, 0x01, 0x01)];
         let cancelled = [(0, 0x2, 0x2), (16, 0xa, 0x2)];
         for (small, d) in [(0x2, power(-19)), (0x1, 0)] {
             let products = [&cancelled[..], &[(32, 0x1, small)]].concat();
-            assert_eq!(scaled(model, i, &products, 0, &scales), d, "{model} {small}");
+            assert_eq!(dot_with_scales(model, i, &products, 0, &scales), d, "{model} {small}");
         }
-        assert_eq!(scaled(model, i, &[], 0, &[(3, 0x7f, 0x38)]), 0x7fff_ffff, "{model}");
+        assert_eq!(dot_with_scales(model, i, &[], 0, &[(3, 0x7f, 0x38)]), 0x7fff_ffff, "{model}");
     }
 }

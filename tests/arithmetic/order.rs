@@ -11,7 +11,7 @@ use tcnum::{
 };
 use tcnum_engine::order::{self, FoundOrder, Leaf, Manner, Order, WIDE};
 
-fn found(evaluator: &Evaluator) -> Result<FoundOrder> {
+fn tree_of(evaluator: &Evaluator) -> Result<FoundOrder> {
     let i = &evaluator.program().instruction;
     order::find(i, &mut |cases| Ok(cases.iter().map(|case| evaluator.dot(case)).collect()))
 }
@@ -43,14 +43,14 @@ fn is_cut(evaluator: &Evaluator) -> bool {
 }
 
 /// What is wrong with what was found of an arithmetic: it may leave open, and then has steps fewer, but none that the program lacks.
-fn defect(evaluator: &Evaluator, found: &FoundOrder) -> Option<String> {
+fn defect(evaluator: &Evaluator, tree: &FoundOrder) -> Option<String> {
     let expected = order::of_program(evaluator.program()).expect("a floating-point program");
-    let invented = !steps(&found.order).is_subset(&steps(&expected));
-    let other = invented || !is_open(&found.order) && found.order != expected;
-    let wrong = !found.contradictions.is_empty() || other && !is_cut(evaluator);
+    let invented = !steps(&tree.order).is_subset(&steps(&expected));
+    let other = invented || !is_open(&tree.order) && tree.order != expected;
+    let wrong = !tree.contradictions.is_empty() || other && !is_cut(evaluator);
     wrong.then(|| {
-        let (actual, known) = (order::notation(&found.order), order::notation(&expected));
-        format!("found {actual}\nexpected {known}\n{:?}\n{}", found.contradictions.first(), evaluator.program())
+        let (actual, known) = (order::notation(&tree.order), order::notation(&expected));
+        format!("found {actual}\nexpected {known}\n{:?}\n{}", tree.contradictions.first(), evaluator.program())
     })
 }
 
@@ -79,17 +79,17 @@ fn the_tree_of_every_shipped_arithmetic_is_found_where_its_formats_can_show_it()
     let programs = programs();
     let mut open = 0;
     for (name, evaluator) in programs.iter().step_by(amount(36, 1)) {
-        let found = found(evaluator).unwrap_or_else(|error| panic!("{name}: {error}"));
-        if let Some(defect) = defect(evaluator, &found) {
+        let tree = tree_of(evaluator).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if let Some(defect) = defect(evaluator, &tree) {
             panic!("{name}: {defect}");
         }
         let i = &evaluator.program().instruction;
-        if is_open(&found.order) {
+        if is_open(&tree.order) {
             open += 1;
-            assert!(exponents(i.a) + exponents(i.b) < WIDE, "{name}: {}", order::notation(&found.order));
+            assert!(exponents(i.a) + exponents(i.b) < WIDE, "{name}: {}", order::notation(&tree.order));
         }
         let terms = i.stored_k() + 1;
-        assert!(found.asked <= 4 * terms * terms + 4 * terms * 20 + order::CHECKS, "{name}: {} cases", found.asked);
+        assert!(tree.asked <= 4 * terms * terms + 4 * terms * 20 + order::CHECKS, "{name}: {} cases", tree.asked);
     }
     let looked_at = programs.len().div_ceil(amount(36, 1));
     assert!(3 * open < looked_at + 100 && programs.len() > 300, "{open} of {looked_at} open");
@@ -108,14 +108,14 @@ fn the_tree_of_random_arithmetics_is_found_where_terms_can_be_far_enough_apart()
             let evaluator = Model::parse(&text, "random.toml").and_then(|model| model.evaluator(i)).unwrap();
             all += 1;
             // Where a term does not come through, there is nothing to be found, and that is said.
-            let Ok(found) = found(&evaluator) else { continue };
-            decided += usize::from(!is_open(&found.order));
-            if found.spans.0 >= WIDE {
+            let Ok(tree) = tree_of(&evaluator) else { continue };
+            decided += usize::from(!is_open(&tree.order));
+            if tree.spans.0 >= WIDE {
                 wide += 1;
                 // Where terms that cancel leave a unit or a sticky bit, the answers contradict every order, and that is said.
                 let leaves_rest = ["complement = true", "sticky-place"].iter().any(|key| text.contains(key));
-                let is_said = leaves_rest && !found.contradictions.is_empty();
-                if let Some(defect) = defect(&evaluator, &found).filter(|_| !is_said) {
+                let is_said = leaves_rest && !tree.contradictions.is_empty();
+                if let Some(defect) = defect(&evaluator, &tree).filter(|_| !is_said) {
                     panic!("seed {seed}: {defect}\n{text}");
                 }
             }
@@ -142,9 +142,9 @@ fn terms_that_are_lost_beside_c_show_the_order_of_narrow_formats() {
             let rest = format!("result = {{ format = \"f32\", rounding = \"{rounding}\" }}\nnan = \"0x7fc00000\"\n");
             let text = format!("{head}instructions = [\"mfma.*\"]\n{step}\n{rest}");
             let evaluator = Model::parse(&text, "x.toml").unwrap().evaluator(&i).unwrap();
-            let found = found(&evaluator).unwrap();
-            assert_eq!(order::notation(&found.order), expected, "{step} {rounding}");
-            assert_eq!(defect(&evaluator, &found), None);
+            let tree = tree_of(&evaluator).unwrap();
+            assert_eq!(order::notation(&tree.order), expected, "{step} {rounding}");
+            assert_eq!(defect(&evaluator, &tree), None);
         }
     }
 }
@@ -167,8 +167,8 @@ fn what_is_no_tree_contradicts_every_tree() {
         let odd = case.a.iter().zip(0u64..).map(|(code, at)| (code >> 7) * (at + 1)).sum::<u64>() % 2;
         evaluators[odd as usize].dot(case)
     };
-    let found = order::find(&i, &mut |cases| Ok(cases.iter().map(dot).collect())).unwrap();
-    assert!(!found.contradictions.is_empty(), "{}", order::notation(&found.order));
+    let tree = order::find(&i, &mut |cases| Ok(cases.iter().map(dot).collect())).unwrap();
+    assert!(!tree.contradictions.is_empty(), "{}", order::notation(&tree.order));
 }
 
 #[test]

@@ -29,12 +29,12 @@ fn all_caught(instructions: &[&str], changes: &[(Changes, &[&str])]) {
         for (change, families) in
             changes.iter().flat_map(|(of, families)| of.of(&i).into_iter().map(move |c| (c, families)))
         {
-            let found = caught(name, &change);
-            let aimed = found.iter().any(|corner| families.iter().any(|family| corner.starts_with(family)));
+            let corners = caught(name, &change);
+            let aimed = corners.iter().any(|corner| families.iter().any(|family| corner.starts_with(family)));
             assert!(
                 aimed,
-                "{name}, {change:?}: none of {families:?} among the {} that differ: {found:.200?}",
-                found.len()
+                "{name}, {change:?}: none of {families:?} among the {} that differ: {corners:.200?}",
+                corners.len()
             );
         }
     }
@@ -255,11 +255,11 @@ fn wrapping_for_saturation_and_the_reverse_are_caught_on_every_integer_form() {
     let integers = isa::all().iter().filter(|i| i.missing().is_none() && i.d.is_integer());
     for i in integers.step_by(amount(6, 1)) {
         let other = if i.has_qualifier("satfinite") { "wrap" } else { "saturate" };
-        let found = caught(&i.name, &change(i, "wrap", other));
-        let has = |part: &str| found.iter().any(|name| name.contains(part));
-        assert!(has("highest-reached+1"), "{i}: {found:?}");
+        let corners = caught(&i.name, &change(i, "wrap", other));
+        let has = |part: &str| corners.iter().any(|name| name.contains(part));
+        assert!(has("highest-reached+1"), "{i}: {corners:?}");
         // Sums of unsigned products leave c's range at its upper end only.
         let signed = [i.a, i.b].iter().any(|format| format.decode(format.code_mask()).negative);
-        assert_eq!(has("lowest-reached-1"), signed, "{i}: {found:?}");
+        assert_eq!(has("lowest-reached-1"), signed, "{i}: {corners:?}");
     }
 }

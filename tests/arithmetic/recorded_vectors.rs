@@ -60,8 +60,8 @@ fn recorded_outputs_of_other_generations_are_not_those_of_the_hopper_model() {
         assert!(result.differing > 0, "{line:?}");
         let differences = result.kinds.into_differences();
         assert!(!differences.is_empty(), "{line:?}");
-        let whole = |m: &Difference| m.found.device != m.found.model && m.found.case.a.len() == trace.k;
-        assert!(differences.iter().all(whole), "{line:?}");
+        let is_complete = |m: &Difference| m.found.device != m.found.model && m.found.case.a.len() == trace.k;
+        assert!(differences.iter().all(is_complete), "{line:?}");
     }
 }
 
@@ -72,9 +72,9 @@ fn the_unrecorded_rest_of_a_tile_changes_nothing() {
     for (path, line) in vectors().into_iter().filter(|(_, line)| line[1] == "H100") {
         let trace = Trace::read(&path).unwrap();
         let i = &trace.instruction;
-        let whole = model.execute(i, &trace.padded(100, 110)).unwrap();
+        let outputs = model.execute(i, &trace.padded(100, 110)).unwrap();
         let [from, to] = [(i.m, i.n), (trace.m, trace.n)].map(|(rows, columns)| MatrixShape { rows, columns });
-        let part = whole.resized(from, to);
+        let part = outputs.resized(from, to);
         assert_eq!(part, trace.d.slice(100, 110), "{line:?}");
     }
 }

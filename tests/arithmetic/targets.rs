@@ -86,27 +86,27 @@ fn assembled(file: &str) -> BTreeSet<(String, String)> {
     let [ptx, arch, assembles] =
         ["ptx", "arch", "assembles"].map(|name| headers.iter().position(|h| h == name).expect("a column of the facts"));
     let rows = reader.records().map(Result::unwrap);
-    let taken = rows.filter(|row| row[ptx].starts_with("mma") && &row[assembles] == "yes");
-    taken.map(|row| (row[ptx].to_string(), row[arch].to_string())).collect()
+    let assembled_rows = rows.filter(|row| row[ptx].starts_with("mma") && &row[assembles] == "yes");
+    assembled_rows.map(|row| (row[ptx].to_string(), row[arch].to_string())).collect()
 }
 
 #[test]
 fn targets_have_the_forms_of_mma_that_the_assemblers_took() {
-    let mut taken = assembled("ptx_instructions.csv");
-    let mut known: BTreeSet<String> = taken.iter().map(|(_, arch)| arch.clone()).collect();
+    let mut assembled_forms = assembled("ptx_instructions.csv");
+    let mut known: BTreeSet<String> = assembled_forms.iter().map(|(_, arch)| arch.clone()).collect();
     known.insert("sm_107a".into());
-    taken.extend(assembled("ptx_instructions_13_5.csv").into_iter().filter(|(_, arch)| known.contains(arch)));
+    assembled_forms.extend(assembled("ptx_instructions_13_5.csv").into_iter().filter(|(_, arch)| known.contains(arch)));
     let mut compared = 0;
     for i in isa::all().iter().filter(|i| i.ptx.starts_with("mma")) {
         for arch in &known {
-            let took = taken.contains(&(i.ptx.clone(), arch.clone()));
+            let took = assembled_forms.contains(&(i.ptx.clone(), arch.clone()));
             assert_eq!(i.support_on(arch).is_some(), took, "{i} on {arch}");
             compared += usize::from(took);
         }
     }
     assert!(compared > 1500, "{compared}");
     // Of block-scaled forms the tables have all.
-    for (ptx, arch) in taken.iter().filter(|(ptx, _)| ptx.contains("block_scale")) {
+    for (ptx, arch) in assembled_forms.iter().filter(|(ptx, _)| ptx.contains("block_scale")) {
         assert!(isa::all().iter().any(|i| i.ptx == *ptx), "{ptx} on {arch}");
     }
 }

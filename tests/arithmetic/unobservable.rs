@@ -37,8 +37,8 @@ proptest! {
         let evaluator = arithmetic.evaluator();
         let expected: Vec<u64> = cases.iter().map(|case| evaluator.dot(case)).collect();
         for (change, reason, changed) in proved(&model, i) {
-            let found: Vec<u64> = cases.iter().map(|case| changed.dot(case)).collect();
-            prop_assert_eq!(&found, &expected, "{:?}: {}", change, reason);
+            let answers: Vec<u64> = cases.iter().map(|case| changed.dot(case)).collect();
+            prop_assert_eq!(&answers, &expected, "{:?}: {}", change, reason);
         }
     }
 }
@@ -114,8 +114,8 @@ fn the_corners_and_the_stream_show_nothing_that_is_proved_unobservable() {
                 let tiles: [Tiles; 2] = [Corners::of(i).tiles, stream::tiles(i, 1, 0, (1 << 10) / (i.m * i.n) + 1)];
                 let expected = tiles.each_ref().map(|tiles| evaluator.execute(tiles));
                 let unseen = |(change, reason, changed): (Change, String, Evaluator)| {
-                    let found = tiles.each_ref().map(|tiles| changed.execute(tiles));
-                    assert_eq!(found, expected, "{} {i}: {change:?}: {reason}", model.name);
+                    let outputs = tiles.each_ref().map(|tiles| changed.execute(tiles));
+                    assert_eq!(outputs, expected, "{} {i}: {change:?}: {reason}", model.name);
                     change.key
                 };
                 proved(&model, i).into_iter().map(unseen).collect()

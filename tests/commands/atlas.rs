@@ -201,10 +201,10 @@ fn a_search_finds_instructions_by_gpu_format_and_mnemonic_together() {
     let run = Command::new("node").args(["-e", script]).args(files).args(queries).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let results: Vec<Vec<String>> = serde_json::from_slice(&run.stdout).unwrap();
-    for ((query, first), found) in SEARCHES.iter().zip(results) {
-        let shown: BTreeSet<&str> = found.iter().take(first.len()).map(String::as_str).collect();
-        assert_eq!(shown, first.iter().copied().collect(), "{query}: {found:?}");
-        assert!(!first.is_empty() || found.is_empty(), "{query}: {found:?}");
+    for ((query, first), names) in SEARCHES.iter().zip(results) {
+        let shown: BTreeSet<&str> = names.iter().take(first.len()).map(String::as_str).collect();
+        assert_eq!(shown, first.iter().copied().collect(), "{query}: {names:?}");
+        assert!(!first.is_empty() || names.is_empty(), "{query}: {names:?}");
     }
 }
 

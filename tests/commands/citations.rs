@@ -23,14 +23,14 @@ fn cited<'a>(text: &'a str, folders: &[String]) -> Vec<&'a str> {
 }
 
 /// Documents, and data and scripts that cite, below `folder`.
-fn citing(folder: &Path, data: bool, found: &mut Vec<PathBuf>) {
+fn citing(folder: &Path, data: bool, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
-            citing(&path, data, found);
+            citing(&path, data, files);
         } else if name == "README.md" || data && !name.ends_with(".csv") {
-            found.push(path);
+            files.push(path);
         }
     }
 }

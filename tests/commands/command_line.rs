@@ -71,22 +71,22 @@ fn an_interrupted_run_reports_what_it_has_and_says_so() {
     let recordings = folder.path().to_string_lossy();
     let half = "--instr mma.m16n8k8.f32.f16.f16.f32 --device model:hopper";
     // What is left is said once something was done.
-    let (begun, at_work) = ("", " s left");
+    let (at_start, at_work) = ("", " s left");
     let lines = [
         (format!("verify {half} --cases 1e15"), at_work, "INT", 130),
-        (format!("probe {half} --op multiply --init low --samples 100000000000"), begun, "TERM", 143),
+        (format!("probe {half} --op multiply --init low --samples 100000000000"), at_start, "TERM", 143),
         (format!("chain {half} --length 1000 --chains 1000000"), at_work, "INT", 130),
         (
             format!("record --all --available --device model:hopper --tiles 100 --folder {recordings}"),
-            begun,
+            at_start,
             "TERM",
             143,
         ),
-        ("probe scalar --op add --fmt f16 --device model:hopper --cases 4294967296".into(), begun, "TERM", 143),
+        ("probe scalar --op add --fmt f16 --device model:hopper --cases 4294967296".into(), at_start, "TERM", 143),
     ];
     for (line, when, signal, status) in &lines {
-        let (found, report) = interrupted(line, when, signal);
-        assert_eq!(found, Some(*status), "tcnum {line}");
+        let (exit, report) = interrupted(line, when, signal);
+        assert_eq!(exit, Some(*status), "tcnum {line}");
         assert_eq!(report["interrupted"], format!("SIG{signal}"), "tcnum {line}");
         assert!(report["notes"][0].as_str().unwrap().starts_with("Interrupted by SIG"), "tcnum {line}");
         let table = |name: &str| report["tables"][name].as_array().unwrap();
@@ -325,8 +325,8 @@ fn instructions_are_found_in_any_letter_case() {
         assert_eq!(output.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     }
     // The X of its spelling is a capital letter.
-    let scaled = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0";
-    let refusal = refusal(&format!("probe --device model:hopper --instr {scaled}"));
+    let spelling = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0";
+    let refusal = refusal(&format!("probe --device model:hopper --instr {spelling}"));
     assert!(refusal.contains("mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32"), "{refusal}");
 }
 

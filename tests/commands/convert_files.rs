@@ -192,7 +192,7 @@ fn a_plain_format_has_the_scales_that_per_names_and_is_read_again() {
         let scales = written.get("w_scale").unwrap();
         assert_eq!(scales.shape, shape, "{per}");
         let e4m3 = find("e4m3").unwrap();
-        let format = BlockFormat::scaled(e4m3, rows, length).unwrap();
+        let format = BlockFormat::with_f32_scales(e4m3, rows, length).unwrap();
         let blocks = Quantizer { rule: find_rule(rule).unwrap(), ..Quantizer::new(format) }.quantize(&values, 70);
         let expected: Vec<f32> = blocks.scales.iter().map(|code| f32::from_bits(*code)).collect();
         assert_eq!(floats(&scales.bytes), expected, "{per}");

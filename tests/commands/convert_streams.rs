@@ -227,9 +227,10 @@ fn a_file_that_is_cut_short_or_too_long_is_refused_before_anything_is_written() 
     let f32 = find("f32").unwrap();
     let [a, b] = ["a", "b"].map(|name| array(name, &[3 * PIECE], f32, singles(&values(3 * PIECE))));
     write(&input, vec![a, b]);
-    let whole = fs::read(&input).unwrap();
-    let longer = [&whole[..], b"more"].concat();
-    for (bytes, part) in [(&whole[..whole.len() - 1], "ends before the data of array 'b'"), (&longer, "4 bytes follow")]
+    let complete_file = fs::read(&input).unwrap();
+    let longer = [&complete_file[..], b"more"].concat();
+    for (bytes, part) in
+        [(&complete_file[..complete_file.len() - 1], "ends before the data of array 'b'"), (&longer, "4 bytes follow")]
     {
         fs::write(&input, bytes).unwrap();
         let run = tcnum(&["convert", "--to", "e4m3", "--input", text(&input), "--out", text(&output)]);
@@ -238,7 +239,7 @@ fn a_file_that_is_cut_short_or_too_long_is_refused_before_anything_is_written() 
         assert!(others(folder.path(), &input).is_empty());
     }
     // A tensor before the cut is there.
-    fs::write(&input, &whole[..whole.len() - 1]).unwrap();
+    fs::write(&input, &complete_file[..complete_file.len() - 1]).unwrap();
     converted(&["--to", "e4m3", "--tensor", "a"], &input, &output);
 }
 

@@ -79,9 +79,9 @@ fn features(folder: &Path) -> Vec<PathBuf> {
             let says = |key: &str| row[key].is_string();
             assert_eq!((says("evidence"), says("rests_on")), (says("found"), says("found")), "{name}: {row}");
         }
-        let found = kinds(&document, "features", |key| key == "evidence");
+        let kinds = kinds(&document, "features", |key| key == "evidence");
         for view in VIEWS {
-            explains(&shown(&[&command[..], &["--output", view]].concat()), &found, &format!("{device} as {view}"));
+            explains(&shown(&[&command[..], &["--output", view]].concat()), &kinds, &format!("{device} as {view}"));
         }
         fs::write(&path, document.to_string()).unwrap();
         path

@@ -50,8 +50,8 @@ fn probes_draw_20_000_samples_and_every_mean_has_its_standard_error() {
             assert_eq!(probe.samples, 20_000, "{name}");
         }
     }
-    let (_, found) = report(&["table-12", "--device", "ampere"]);
-    for cell in rows(&found, "cells") {
+    let (_, document) = report(&["table-12", "--device", "ampere"]);
+    for cell in rows(&document, "cells") {
         assert_eq!(cell["samples"], 20_000);
         let (mean, error) = (cell["measured"].as_f64().unwrap(), cell["standard_error"].as_f64().unwrap());
         assert!(if mean == 0.0 { error == 0.0 } else { 0.0 < error && error < 0.2 * mean }, "{cell}");

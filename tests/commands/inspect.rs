@@ -70,8 +70,8 @@ fn two(folder: &Path) -> (PathBuf, PathBuf) {
 fn every_tensor_has_a_row_with_its_layout_and_conventions() {
     let folder = tempfile::tempdir().unwrap();
     let (good, reversed) = two(folder.path());
-    let found = report(&[good.to_str().unwrap()], 0);
-    let rows = found["tables"]["checkpoint_tensors"].as_array().unwrap();
+    let document = report(&[good.to_str().unwrap()], 0);
+    let rows = document["tables"]["checkpoint_tensors"].as_array().unwrap();
     let (quantised, plain) = (&rows[0], &rows[1]);
     assert_eq!((&quantised["tensor"], &quantised["shape"]), (&json!("l.weight"), &json!([64, 256])));
     for (key, value) in [
@@ -90,7 +90,7 @@ fn every_tensor_has_a_row_with_its_layout_and_conventions() {
     assert_eq!(quantised["bits_per_value"], 8.0 * (8192.0 + 1024.0 + 4.0) / 16384.0);
     assert_eq!(quantised["arrays"].as_array().unwrap().len(), 3);
     assert_eq!((&plain["format"], &plain["largest"], &plain["layout"]), (&json!("bf16"), &json!(2.0), &json!(null)));
-    let answer = found["answer"].as_str().unwrap();
+    let answer = document["answer"].as_str().unwrap();
     assert!(
         answer.starts_with("2 tensors of 4 arrays: ") && answer.contains("global scale divides (values)"),
         "{answer}"
@@ -108,21 +108,21 @@ fn two_checkpoints_are_compared_after_decoding() {
     let (good, reversed) = (good.to_str().unwrap(), reversed.to_str().unwrap());
     let same = report(&[good, good], 0);
     assert_eq!(same["answer"], "2 tensors have the same values in both.");
-    let found = report(&[good, reversed], 1);
-    let rows = found["tables"]["compared_tensors"].as_array().unwrap();
+    let document = report(&[good, reversed], 1);
+    let rows = document["tables"]["compared_tensors"].as_array().unwrap();
     assert_eq!(
         rows[0]["finding"],
         "same codes and scales, but the global scale of one file is the reciprocal of the other's"
     );
     assert_eq!((&rows[1]["finding"], &rows[1]["differ"]), (&json!("same values"), &json!(0)));
-    assert!(found["answer"].as_str().unwrap().starts_with("1 of 2 tensors differ, first 'l.weight': same codes"));
+    assert!(document["answer"].as_str().unwrap().starts_with("1 of 2 tensors differ, first 'l.weight': same codes"));
     let run = tcnum(&["inspect", good, reversed]);
     assert!(run.status == 1 && run.stdout.starts_with("1 of 2 tensors differ"), "{}", run.stdout);
     // Tensors that one lacks are a difference.
     let other = folder.path().join("other.safetensors");
     write(&other, &[array("n.weight", &[4], format("f32"), [1f32, 2.0, -2.0, 0.0].map(f32::to_le_bytes).concat())]);
-    let found = report(&[good, other.to_str().unwrap()], 1);
-    let rows = found["tables"]["compared_tensors"].as_array().unwrap();
+    let document = report(&[good, other.to_str().unwrap()], 1);
+    let rows = document["tables"]["compared_tensors"].as_array().unwrap();
     assert_eq!((&rows[0]["finding"], &rows[1]["finding"]), (&json!("the second lacks it"), &json!("same values")));
     // Two files of one tensor each need no common name.
     write(&folder.path().join("x.npy"), &[array("x", &[2], format("f32"), vec![0; 8])]);
@@ -139,8 +139,8 @@ fn a_folder_and_an_index_are_one_checkpoint() {
     checkpoint(&at("1.safetensors"), false);
     write(&at("2.safetensors"), &[array("m.weight", &[1], format("f32"), vec![0; 4])]);
     let names = |path: &Path| {
-        let found = report(&[path.to_str().unwrap()], 0);
-        let rows = found["tables"]["checkpoint_tensors"].as_array().unwrap().clone();
+        let document = report(&[path.to_str().unwrap()], 0);
+        let rows = document["tables"]["checkpoint_tensors"].as_array().unwrap().clone();
         rows.iter().map(|row| row["tensor"].as_str().unwrap().to_string()).collect::<Vec<_>>()
     };
     assert_eq!(names(folder.path()), ["l.weight", "m.weight", "n.weight"]);
@@ -195,8 +195,8 @@ fn bad_input_is_said_and_what_is_whole_reported() {
     refused(&["none.safetensors"], &["none.safetensors", "cannot be read"]);
     refused(&[folder.path().join("x.txt").to_str().unwrap()], &["x.txt"]);
     // What no tensor fits, and names with line ends.
-    let found = report(&[good, "--layout", "gpt-oss"], 0);
-    assert!(found["notes"][0].as_str().unwrap().ends_with("good.safetensors: no tensor fits --layout gpt-oss."));
+    let document = report(&[good, "--layout", "gpt-oss"], 0);
+    assert!(document["notes"][0].as_str().unwrap().ends_with("good.safetensors: no tensor fits --layout gpt-oss."));
     let none = folder.path().join("none.safetensors");
     write(&none, &[]);
     assert_eq!(report(&[none.to_str().unwrap()], 0)["answer"], "There are no tensors.");

@@ -71,8 +71,8 @@ const VERBS: &[(&str, Meets)] = &[
 /// The first example in the help of a verb, without the program's name.
 fn example(verb: &str) -> String {
     let help = tcnum(&[&verb.split(' ').collect::<Vec<_>>()[..], &["--help"]].concat()).stdout;
-    let found = help.split("Example").nth(1).and_then(|text| text.split("tcnum ").nth(1)?.lines().next());
-    found.unwrap_or_else(|| panic!("the help of {verb} has no example")).to_string()
+    let line = help.split("Example").nth(1).and_then(|text| text.split("tcnum ").nth(1)?.lines().next());
+    line.unwrap_or_else(|| panic!("the help of {verb} has no example")).to_string()
 }
 
 #[test]

@@ -110,8 +110,8 @@ fn all_crates_have_the_version_of_the_program() {
 /// The instructions of a Dockerfile, each with what follows its name; lines that end in a backslash go on.
 fn instructions(dockerfile: &str) -> Vec<(String, String)> {
     let lines = dockerfile.lines().filter(|line| !line.trim_start().starts_with('#'));
-    let whole = lines.fold(String::new(), |text, line| match line.strip_suffix('\\') {
-        Some(begun) => text + begun + " ",
+    let joined_lines = lines.fold(String::new(), |text, line| match line.strip_suffix('\\') {
+        Some(unfinished_line) => text + unfinished_line + " ",
         None => text + line + "\n",
     });
     let split = |line: &str| {
@@ -119,7 +119,7 @@ fn instructions(dockerfile: &str) -> Vec<(String, String)> {
             line.trim().split_once(' ').unwrap_or_else(|| panic!("an instruction without operands: {line}"));
         (name.to_string(), rest.trim().to_string())
     };
-    whole.lines().filter(|line| !line.trim().is_empty()).map(split).collect()
+    joined_lines.lines().filter(|line| !line.trim().is_empty()).map(split).collect()
 }
 
 #[test]

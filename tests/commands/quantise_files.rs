@@ -85,11 +85,11 @@ fn one_table_compares_formats_over_all_floating_point_tensors() {
 fn integers_are_quantised_where_they_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let file = checkpoint(folder.path());
-    let found = report(&["--to", "bf16", "--include", "ids"], &file);
-    let row = &found["tables"]["quantisation"][0];
+    let document = report(&["--to", "bf16", "--include", "ids"], &file);
+    let row = &document["tables"]["quantisation"][0];
     assert_eq!((&row["values"], &row["unchanged"], &row["max_error"]), (&json!(64), &json!(1.0), &json!(0.0)));
-    let found = report(&["--to", "bf16", "--include", "*", "--exclude", "{a,b}.*"], &file);
-    assert_eq!(found["tables"]["quantisation"][0]["values"], 64);
+    let document = report(&["--to", "bf16", "--include", "*", "--exclude", "{a,b}.*"], &file);
+    assert_eq!(document["tables"]["quantisation"][0]["values"], 64);
 }
 
 /// Heights of the words of an SVG, by the words.
@@ -140,8 +140,8 @@ fn activations_of_layers_are_found_by_name_and_quantised_too() {
     Arrays { arrays: rows.to_vec(), ..Arrays::default() }.write(&at("x.safetensors")).unwrap();
     let file = at("x.safetensors");
     let options = ["--to", "e4m3", "--activations", file.to_str().unwrap(), "--activations-to", "e2m1"];
-    let found = report(&options, &at("w.safetensors"));
-    let errors: Vec<f64> = found["tables"]["tensor_quantisation"]
+    let document = report(&options, &at("w.safetensors"));
+    let errors: Vec<f64> = document["tables"]["tensor_quantisation"]
         .as_array()
         .unwrap()
         .iter()
@@ -153,8 +153,8 @@ fn activations_of_layers_are_found_by_name_and_quantised_too() {
     assert_eq!(errors[0], 0.0);
     assert!((errors[1] - 0.2 / 11.8).abs() < 1e-6, "{errors:?}");
     assert!(
-        found["answer"].as_str().unwrap().contains("Most is lost in 'b.weight' (product error 1.69e-02)"),
-        "{found}"
+        document["answer"].as_str().unwrap().contains("Most is lost in 'b.weight' (product error 1.69e-02)"),
+        "{document}"
     );
 }
 
@@ -165,12 +165,12 @@ fn a_convolution_is_quantised_along_all_axes_but_the_first() {
     // Kernels of 3 values.
     let values: Vec<f64> = (0..2 * 32 * 3).map(|at| if at == 5 { 100.0 } else { 1.0 }).collect();
     Arrays { arrays: vec![array("w", &[2, 32, 3], "f32", &values)], ..Arrays::default() }.write(&path).unwrap();
-    let found = report(&["--to", "mxfp4"], &path);
-    let row = &found["tables"]["quantisation"][0];
+    let document = report(&["--to", "mxfp4"], &path);
+    let row = &document["tables"]["quantisation"][0];
     assert_eq!(row["bits"].as_f64().unwrap(), 4.25);
-    assert!(found["notes"].to_string().contains("1 convolution is taken as a matrix"), "{found}");
-    let found = report(&["--to", "mxfp4", "--axis", "-1"], &path);
-    assert!(found["tables"]["quantisation"][0]["bits"].as_f64().unwrap() > 6.0);
+    assert!(document["notes"].to_string().contains("1 convolution is taken as a matrix"), "{document}");
+    let document = report(&["--to", "mxfp4", "--axis", "-1"], &path);
+    assert!(document["tables"]["quantisation"][0]["bits"].as_f64().unwrap() > 6.0);
 }
 
 #[test]
@@ -186,8 +186,8 @@ fn a_product_with_activations_loses_what_the_weights_lose_along_them() {
     for (activations, expected) in [([1.0, 0.0], 0.0), ([0.0, 1.0], 1.0)] {
         let path = folder.path().join("x.npy");
         write(&path, &[1, 2], &activations);
-        let found = report(&["--to", "s8", "--activations", path.to_str().unwrap()], &weights);
-        assert_eq!(found["tables"]["quantisation"][0]["product_error"], expected);
+        let document = report(&["--to", "s8", "--activations", path.to_str().unwrap()], &weights);
+        assert_eq!(document["tables"]["quantisation"][0]["product_error"], expected);
     }
 }
 

@@ -36,8 +36,8 @@ fn an_interrupted_recording_has_the_tiles_until_then_and_replaces_nothing_by_not
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.safetensors");
     let out = path.to_string_lossy().into_owned();
-    let whole = record(folder.path(), &out, u64::MAX).unwrap();
-    assert!(whole.interrupted.is_none() && whole.answer.unwrap().starts_with("Recorded all 40 tiles"));
+    let uninterrupted = record(folder.path(), &out, u64::MAX).unwrap();
+    assert!(uninterrupted.interrupted.is_none() && uninterrupted.answer.unwrap().starts_with("Recorded all 40 tiles"));
     let complete = Trace::read(&path).unwrap();
     assert!(complete.count() == 40 && !complete.metadata.contains_key("incomplete"));
 

@@ -107,27 +107,27 @@ fn every_dense_mma_and_wgmma_and_operation_was_probed_on_the_h200() {
 }
 
 /// Every version of a simulated device's model that a report names: the model's name, the version.
-fn versions(document: &Value, found: &mut Vec<(String, u32)>) {
+fn versions(document: &Value, simulated: &mut Vec<(String, u32)>) {
     let named = ["name", "device"].into_iter().find_map(|key| document[key].as_str()?.strip_prefix("model:"));
     let of_object = || document["details"]["model_version"].as_str();
     let of_row = || document["details"].as_str()?.split(", ").find_map(|part| part.strip_prefix("model_version "));
     if let (Some(name), Some(version)) = (named, of_object().or_else(of_row)) {
-        found.push((name.into(), version.parse().unwrap()));
+        simulated.push((name.into(), version.parse().unwrap()));
     }
     match document {
-        Value::Array(values) => values.iter().for_each(|value| versions(value, found)),
-        Value::Object(fields) => fields.values().for_each(|value| versions(value, found)),
+        Value::Array(values) => values.iter().for_each(|value| versions(value, simulated)),
+        Value::Object(fields) => fields.values().for_each(|value| versions(value, simulated)),
         _ => {}
     }
 }
 
 /// The JSON files below `folder`.
-fn json_files(folder: &Path, found: &mut Vec<PathBuf>) {
+fn json_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
-            json_files(&path, found);
+            json_files(&path, files);
         } else if path.extension().is_some_and(|extension| extension == "json") {
-            found.push(path);
+            files.push(path);
         }
     }
 }
@@ -141,11 +141,11 @@ fn the_index_of_reports_names_the_version_of_every_model_that_was_simulated() {
     let mut named = 0;
     for file in &files {
         let document: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
-        let mut found = Vec::new();
-        versions(&document, &mut found);
+        let mut simulated = Vec::new();
+        versions(&document, &mut simulated);
         let report = file.strip_prefix(root.join("reports")).unwrap().display().to_string();
         let row = index.lines().find(|line| line.contains(&format!("]({report})")));
-        for (name, version) in found {
+        for (name, version) in simulated {
             assert!(version <= Model::load(&name).unwrap().version, "{report}: {name} {version} is not yet there");
             let row = row.unwrap_or_else(|| panic!("reports/README.md lacks {report}"));
             let model = row.trim_end_matches(['|', ' ']).rsplit('|').next().unwrap_or_default();

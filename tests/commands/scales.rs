@@ -112,10 +112,10 @@ fn what_looks_quantised_and_is_not_decoded_is_refused_by_name() {
         assert_refused(file, &[], &["is not decoded", &format!("{name}: ")]);
         // A pattern does not make a scale a weight.
         assert_refused(file, &["--include", "*"], &["is not decoded", &format!("{name}: ")]);
-        let found = report(&["inspect", file]);
-        let rows = found["tables"]["checkpoint_tensors"].as_array().unwrap();
-        assert_eq!((rows.len(), rows[0]["layout"].as_str()), (1, Some(*name)), "{found}");
-        assert_eq!(rows[0]["arrays"].as_array().unwrap().len(), arrays.len(), "{found}");
+        let document = report(&["inspect", file]);
+        let rows = document["tables"]["checkpoint_tensors"].as_array().unwrap();
+        assert_eq!((rows.len(), rows[0]["layout"].as_str()), (1, Some(*name)), "{document}");
+        assert_eq!(rows[0]["arrays"].as_array().unwrap().len(), arrays.len(), "{document}");
         // Next to a weight too; it is taken once the tensor is left out.
         let mut more = arrays.to_vec();
         more.push(("other.weight", &[8, 32], "f32"));
@@ -164,11 +164,11 @@ fn every_array_is_counted_once() {
     let (file, out) = (path.to_str().unwrap(), folder.path().join("out.safetensors"));
     let left = "2 left alone (norms, biases, embeddings, scales, vectors; --include '*' takes them), \
                 1 left alone as parts of quantised tensors (scales, zero points, codes), 2 left alone as integers.";
-    let found = answer(&["quantise", file, "--to", "e4m3"]);
-    assert!(found.ends_with(&format!("8 arrays: 3 quantised (2 tensors), {left}")), "{found}");
+    let text = answer(&["quantise", file, "--to", "e4m3"]);
+    assert!(text.ends_with(&format!("8 arrays: 3 quantised (2 tensors), {left}")), "{text}");
     let out = out.to_str().unwrap();
-    let found = answer(&["convert", "--to", "e4m3", "--per", "row", "--input", file, "--out", out]);
-    assert!(found.ends_with(&format!("8 arrays: 3 converted (2 tensors), {left}")), "{found}");
+    let text = answer(&["convert", "--to", "e4m3", "--per", "row", "--input", file, "--out", out]);
+    assert!(text.ends_with(&format!("8 arrays: 3 converted (2 tensors), {left}")), "{text}");
     assert!(answer(&["inspect", file]).starts_with("7 tensors of 8 arrays: "));
 }
 
@@ -177,8 +177,8 @@ fn published_cases_are_refused_or_said() {
     assert_refused(&case("awq"), &[], &["'model.layers.0.mlp.up_proj.weight' is not decoded: AWQ: "]);
     let v4 = ["'layers.0.attn.wo_b.weight' is not decoded: DeepSeek-V4 FP8: ", "another tensor is not decoded either"];
     assert_refused(&case("v4"), &[], &v4);
-    let found = answer(&["inspect", &case("v4")]);
-    assert!(found.contains("1 in DeepSeek-V4 FP4 (not decoded), 1 in DeepSeek-V4 FP8 (not decoded)"), "{found}");
+    let text = answer(&["inspect", &case("v4")]);
+    assert!(text.contains("1 in DeepSeek-V4 FP4 (not decoded), 1 in DeepSeek-V4 FP8 (not decoded)"), "{text}");
     let comfy = report(&["inspect", &case("comfy.safetensors")]);
     let largest = comfy["tables"]["checkpoint_tensors"][1]["largest"].as_f64().unwrap();
     assert!((0.06..0.07).contains(&largest), "{largest}");
@@ -198,12 +198,12 @@ fn values_that_no_weight_has_come_first_and_are_in_no_mean() {
         &["quantise", &nan, "--to", "e4m3"],
         &["convert", "--to", "bf16", "--input", &nan, "--out", out.to_str().unwrap()],
     ] {
-        let found = answer(verb);
-        assert!(found.starts_with(first), "{verb:?}: {found}");
+        let text = answer(verb);
+        assert!(text.starts_with(first), "{verb:?}: {text}");
     }
-    let found = report(&["quantise", &nan, "--to", "e4m3"]);
-    assert_eq!(found["answer"], format!("{first}No mean is given."));
-    assert!(found["tables"].get("quantisation").is_none_or(|rows| rows.as_array().is_some_and(Vec::is_empty)));
+    let document = report(&["quantise", &nan, "--to", "e4m3"]);
+    assert_eq!(document["answer"], format!("{first}No mean is given."));
+    assert!(document["tables"].get("quantisation").is_none_or(|rows| rows.as_array().is_some_and(Vec::is_empty)));
 }
 
 #[test]
@@ -220,9 +220,9 @@ fn a_description_that_names_a_decoded_method_is_no_contradiction() {
     all.write(&path).unwrap();
     let config = r#"{"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized"}}"#;
     std::fs::write(folder.path().join("config.json"), config).unwrap();
-    let found = report(&["inspect", path.to_str().unwrap()]);
-    assert_eq!(found["tables"]["checkpoint_tensors"][0]["layout"], "compressed-tensors-int4", "{found}");
-    assert!(found["notes"].as_array().is_none_or(Vec::is_empty), "{found}");
+    let document = report(&["inspect", path.to_str().unwrap()]);
+    assert_eq!(document["tables"]["checkpoint_tensors"][0]["layout"], "compressed-tensors-int4", "{document}");
+    assert!(document["notes"].as_array().is_none_or(Vec::is_empty), "{document}");
 }
 
 #[test]
@@ -231,8 +231,8 @@ fn values_at_the_end_of_f32_stay_finite_in_blocks() {
     let path = folder.path().join("w.safetensors");
     let bytes = 3.4e38f32.to_le_bytes().repeat(32);
     Arrays { arrays: vec![array("w", &[1, 32], format("f32"), bytes)], ..Arrays::default() }.write(&path).unwrap();
-    let found = report(&["quantise", path.to_str().unwrap(), "--to", "mxfp8-e4m3", "--scale-rule", "mse,mae,up"]);
-    for row in found["tables"]["quantisation"].as_array().unwrap() {
+    let document = report(&["quantise", path.to_str().unwrap(), "--to", "mxfp8-e4m3", "--scale-rule", "mse,mae,up"]);
+    for row in document["tables"]["quantisation"].as_array().unwrap() {
         assert_eq!((&row["void"], &row["infinite"]), (&Value::Null, &Value::Null), "{row}");
         assert!(row["sqnr"].as_f64().unwrap() > 15.0, "{row}");
     }

@@ -50,10 +50,10 @@ impl Waiting {
 }
 
 /// The report on two lines after which a third one was begun. When that is read, the first two have been worked on.
-fn interrupted(arguments: &[&str], lines: &str, begun: &str) -> Value {
+fn interrupted(arguments: &[&str], lines: &str, unfinished_line: &str) -> Value {
     let mut waiting = Waiting::new(arguments);
     waiting.reads(lines);
-    waiting.reads(begun);
+    waiting.reads(unfinished_line);
     let run = waiting.ends_by("TERM");
     assert_eq!(run.status, 143, "{arguments:?}: {}", run.stderr);
     let report = validate_report(&run.stdout);
@@ -63,12 +63,12 @@ fn interrupted(arguments: &[&str], lines: &str, begun: &str) -> Value {
 
 #[test]
 fn the_lines_before_a_signal_are_reported_and_one_that_was_begun_is_not() {
-    for (arguments, lines, begun, table) in [
+    for (arguments, lines, unfinished_line, table) in [
         (&["calc", "--fmt", "f16", "--op", "add"][..], "1 2\n3 4\n", "5 ", "operations"),
         (&["convert", "--to", "e4m3"], "1\n2 ", "3", "conversions"),
         (&["convert", "--to", "mxfp4"], "1\n2\n", "3", "elements"),
     ] {
-        let report = interrupted(arguments, lines, begun);
+        let report = interrupted(arguments, lines, unfinished_line);
         assert_eq!(report["tables"][table].as_array().unwrap().len(), 2, "{arguments:?}: {report}");
     }
     let check = ["calc", "--fmt", "f16", "--op", "add", "--check"];

@@ -127,8 +127,8 @@ fn wrong_results_and_wrong_flags_are_reported() {
         }
         let (tally, status) = check(&operator, LineCheck { strict, limit: wrong.len() }, text.as_bytes());
         assert_eq!(status, Ok(()));
-        let found: Vec<u64> = tally.differences.iter().map(|difference| difference.line).collect();
-        assert_eq!(found, wrong, "{} {}", section.function, section.options);
+        let lines: Vec<u64> = tally.differences.iter().map(|difference| difference.line).collect();
+        assert_eq!(lines, wrong, "{} {}", section.function, section.options);
         assert_eq!(tally.differing, wrong.len() as u64);
     });
 }

@@ -50,9 +50,9 @@ fn rule(i: &Instruction) -> Changed {
 /// If `power` makes no such change.
 pub(crate) fn change(i: &Instruction, key: &str, to: &str) -> Change {
     let all = changes(&rule(i).rule, i);
-    let found = all.iter().find(|change| change.key == key && change.to() == to);
+    let change = all.iter().find(|change| change.key == key && change.to() == to);
     let others = || all.iter().filter(|change| change.key == key).map(Change::to).collect::<Vec<_>>();
-    found.cloned().unwrap_or_else(|| panic!("{i}: no change of {key} to {to} among {:?}", others()))
+    change.cloned().unwrap_or_else(|| panic!("{i}: no change of {key} to {to} among {:?}", others()))
 }
 
 /// Changes a number of the rule to another one.

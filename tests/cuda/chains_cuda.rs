@@ -159,8 +159,8 @@ fn products_by_the_kernel_are_those_of_their_schedules() {
 fn sparse_and_block_scaled_forms_have_no_such_kernel() {
     let program = |model: &str, name: &str| Model::load(model).unwrap().program(&isa::find(name).unwrap()).unwrap();
     assert!(kernel(&program("hopper", "mma.sp.m16n8k32.f32.f16.f16.f32")).is_none());
-    let scaled = isa::all().iter().find(|i| i.scale.is_some() && !i.is_sparse()).unwrap();
-    assert!(kernel(&program("blackwell-rtx", &scaled.name)).is_none());
+    let block_scaled = isa::all().iter().find(|i| i.scale.is_some() && !i.is_sparse()).unwrap();
+    assert!(kernel(&program("blackwell-rtx", &block_scaled.name)).is_none());
 }
 
 #[test]

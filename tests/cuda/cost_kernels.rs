@@ -45,9 +45,9 @@ fn fault(metered: &Metered, native: bool, architecture: &Architecture) -> Option
     let looked_at = if scalar { &independent[..1] } else { &independent[..] };
     looked_at.iter().find_map(|&chains| {
         let body = sass::body(&loops, &format!("cost_{chains}"));
-        let found: u32 = body.iter().filter(|(opcode, _)| counts(opcode)).map(|(_, count)| count).sum();
+        let count: u32 = body.iter().filter(|(opcode, _)| counts(opcode)).map(|(_, count)| count).sum();
         let runs = BODY.checked_div(chains).map_or(1, |turns| turns * chains);
-        let meant = if native { found == runs } else { found > 0 && found.is_multiple_of(runs) };
+        let meant = if native { count == runs } else { count > 0 && count.is_multiple_of(runs) };
         (!meant).then(|| format!("{} on {}: {chains} runs, {body:?}", metered.name(), architecture.target))
     })
 }

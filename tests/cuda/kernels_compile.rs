@@ -71,7 +71,7 @@ impl Job {
 fn fault(job: &Job, measured: &Measured) -> Option<String> {
     let architecture = ARCHITECTURES.iter().find(|a| a.target == job.target)?;
     let (kernel, support) = match executable(&job.instruction, architecture) {
-        Ok(found) => found,
+        Ok(pair) => pair,
         Err(error) => return Some(error.to_string()),
     };
     let cubin = match compile::compile(&kernel.source, job.target) {

@@ -94,11 +94,11 @@ fn an_independent_program_gives_the_bytes_of_the_hopper_model() {
     assert_eq!(program.identity().description, "Hopper in Python integers");
 }
 
-/// Tiles whose element (0, 0) is `2^-whole + sign * 2^-q`, one tile for each q, each term a product of two powers of two.
-fn two_terms(instruction: &Instruction, whole: i32, sign: f64, q: std::ops::RangeInclusive<i32>) -> Tiles {
+/// Tiles whose element (0, 0) is `2^-p + sign * 2^-q`, one tile for each q, each term a product of two powers of two.
+fn two_terms(instruction: &Instruction, p: i32, sign: f64, q: std::ops::RangeInclusive<i32>) -> Tiles {
     let mut tiles = Tiles::zeros(instruction, q.clone().count());
     for (tile, q) in q.enumerate() {
-        for (k, sign, exponent) in [(0, 1.0, -whole), (1, sign, -q)] {
+        for (k, sign, exponent) in [(0, 1.0, -p), (1, sign, -q)] {
             let (x, y) = (sign * 2f64.powi(exponent / 2), 2f64.powi(exponent - exponent / 2));
             let code = |format: &Format, value| format.encode_f64(value, Rounding::Rne, Overflow::Standard).unwrap();
             tiles.a.set(tile * instruction.m * instruction.k + k, code(instruction.a, x));
@@ -117,13 +117,13 @@ fn program_and_model_have_the_alignment_floors_of_the_hardware() {
     }
     let mut model = device::open(Some(&"model:hopper".into()), TIMEOUT).unwrap();
     let mut program = open("");
-    for (name, whole, sign, q, last, with_q, without_q) in [
+    for (name, p, sign, q, last, with_q, without_q) in [
         ("mma.m16n8k16.f32.bf16.bf16.f32", 149, -1.0, 150..=166, 133 + 25, 0, 1),
         ("mma.m16n8k8.f32.tf32.tf32.f32", 149, -1.0, 150..=166, 133 + 25, 0, 1),
         ("mma.m16n8k16.f16.f16.f16.f16", 25, 1.0, 26..=48, 21 + 25, 1, 0),
     ] {
         let instruction = isa::find(name).unwrap();
-        let tiles = two_terms(&instruction, whole, sign, q.clone());
+        let tiles = two_terms(&instruction, p, sign, q.clone());
         for device in [model.as_mut(), &mut program] {
             let d = device.execute(&instruction, &tiles).unwrap();
             for (tile, q) in q.clone().enumerate() {
@@ -645,7 +645,7 @@ fn instructions_of_the_users_own_have_every_form_of_operands() {
         }
     }
     // The exec protocol has them all.
-    let scaled = folder.path().join("form-1-2-7.toml");
+    let description = folder.path().join("form-1-2-7.toml");
     let sizes = r#"import json, struct, sys
 i, o = sys.stdin.buffer, sys.stdout.buffer
 offer = json.loads(i.readline()); ok = offer['scale'] == {'format': 'e8m0', 'block': 4} and offer['instruction'] == 'rtl.1.m2n7'
@@ -653,7 +653,7 @@ o.write(json.dumps({'protocol': 2, 'ok': ok, 'error': 'no'}).encode() + b'\n'); 
 while t := struct.unpack('<I', i.read(4) or bytes(4))[0]:
     i.read(t * (2 * 8 + 8 * 7 + 2 * 7 * 4 + 2 * 2 + 2 * 7)); o.write(bytes(t * 2 * 7 * 4)); o.flush()
 "#;
-    assert_eq!(failed_checks(&["--instr", scaled.to_str().unwrap(), "python3", "-c", sizes]), []);
+    assert_eq!(failed_checks(&["--instr", description.to_str().unwrap(), "python3", "-c", sizes]), []);
 }
 
 #[test]

@@ -134,13 +134,13 @@ fn a_recording_with_the_operands_of_another_reads_as_one_with_its_own() {
     let at = |name: &str| folder.path().join(name);
     let changed = *b"0123456789abwxyz";
     fs::write(at("whole.safetensors"), file(HEADER, &changed)).unwrap();
-    let whole = Trace::read(&at("whole.safetensors")).unwrap();
+    let unshared = Trace::read(&at("whole.safetensors")).unwrap();
     for name in ["rest.safetensors", "below/rest.safetensors"] {
         fs::write(at("shared.safetensors"), sharing(name, &digest, &changed)).unwrap();
         let shared = Trace::read(&at("shared.safetensors")).unwrap();
-        assert_eq!(shared, whole, "{name}");
+        assert_eq!(shared, unshared, "{name}");
         // What is written of it stands for itself.
-        assert_eq!(shared.to_bytes().unwrap(), whole.to_bytes().unwrap());
+        assert_eq!(shared.to_bytes().unwrap(), unshared.to_bytes().unwrap());
     }
 }
 
@@ -233,11 +233,11 @@ fn codes_wider_than_their_format_are_refused() {
 
 #[test]
 fn every_truncation_and_every_extension_is_refused() {
-    let whole = file(HEADER, &[0; 16]);
-    for length in 0..whole.len() {
-        refusal(&whole[..length]);
+    let recording = file(HEADER, &[0; 16]);
+    for length in 0..recording.len() {
+        refusal(&recording[..length]);
     }
-    refusal(&[&whole[..], &[0]].concat());
+    refusal(&[&recording[..], &[0]].concat());
 }
 
 #[test]

@@ -70,10 +70,10 @@ fn one_changed_output_is_found_with_all_its_inputs() {
     let result = verify(&trace, model().as_mut(), Nans::ByCode).unwrap();
     let differences = result.kinds.into_differences();
     assert_eq!((result.compared, result.differing, differences.len()), (6 * 128, 1, 1));
-    let Difference { place, found, count, .. } = &differences[0];
+    let Difference { place, found: answer, count, .. } = &differences[0];
     assert_eq!((*place, *count), (ResultPlace::Output(Spot { tile: 4, row: 9, column: 3 }), 1));
-    assert_eq!(found.case, tiles.case(&instruction, 4, 9, 3));
-    assert_eq!((found.device, found.model), (d.get(at), d.get(at) ^ 1));
+    assert_eq!(answer.case, tiles.case(&instruction, 4, 9, 3));
+    assert_eq!((answer.device, answer.model), (d.get(at), d.get(at) ^ 1));
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn beyond_the_recorded_k_a_tile_must_be_zero() {
     tiles.a = tiles.a.resized(shape(16, 16), shape(16, 5)).resized(shape(16, 5), shape(16, 16));
     tiles.b = tiles.b.resized(shape(16, 8), shape(5, 8)).resized(shape(5, 8), shape(16, 8));
     let d = model().execute(&instruction, &tiles).unwrap();
-    let whole = Trace::from_run(&instruction, &tiles, d.clone(), BTreeMap::new()).unwrap();
+    let full_trace = Trace::from_run(&instruction, &tiles, d.clone(), BTreeMap::new()).unwrap();
     let inputs = tiles.resized(&instruction, &Instruction { k: 5, ..instruction.clone() });
-    let trace = Trace { k: 5, inputs, ..whole.clone() };
+    let trace = Trace { k: 5, inputs, ..full_trace.clone() };
     assert_eq!(trace.padded(0, 2), tiles);
     let mut device = TraceDevice::new(trace, "F");
     assert_eq!(device.execute(&instruction, &tiles).unwrap(), d);
@@ -165,10 +165,10 @@ fn a_part_of_a_sparse_recording_is_continued_with_the_first_positions() {
     let file = tempfile::NamedTempFile::new().unwrap();
     trace.write(file.path()).unwrap();
     assert_eq!(Trace::read(file.path()).unwrap(), trace);
-    let whole = trace.padded(0, 3);
-    assert!(i.chunk().unwrap().allows(whole.positions.as_ref().unwrap().iter()));
-    assert_eq!(whole.resized(&i, &part), inputs);
-    assert_eq!(trace.tiles(1, 2), whole.slice(1, 2).resized(&i, &Instruction { k: i.k, ..part.clone() }));
+    let padded = trace.padded(0, 3);
+    assert!(i.chunk().unwrap().allows(padded.positions.as_ref().unwrap().iter()));
+    assert_eq!(padded.resized(&i, &part), inputs);
+    assert_eq!(trace.tiles(1, 2), padded.slice(1, 2).resized(&i, &Instruction { k: i.k, ..part.clone() }));
     // Seven of eight, a fraction of a chunk.
     let odd = Instruction { k: 20, ..part };
     let wrong = Trace { k: 20, inputs: tiles.resized(&i, &odd), ..trace };

@@ -109,8 +109,9 @@ fn values_are_taken_only_where_the_format_has_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let single = Matrix::of_values(2, 2, format("f32"), &[1.0f32, 2.0, 3.0, 0.1].map(|x| x.to_bits().into()));
-    let whole = Matrix::of_values(2, 2, format("f32"), &[1.0f32, 2.0, 3.0, 4.0].map(|x| x.to_bits().into()));
-    let (rough, fine) = (write(&path("rough.npy"), &[("a", &single)]), write(&path("fine.npy"), &[("a", &whole)]));
+    let representable = Matrix::of_values(2, 2, format("f32"), &[1.0f32, 2.0, 3.0, 4.0].map(|x| x.to_bits().into()));
+    let (rough, fine) =
+        (write(&path("rough.npy"), &[("a", &single)]), write(&path("fine.npy"), &[("a", &representable)]));
     let flags = ["--instr", "mma.m16n8k8.f32.bf16.bf16.f32", "--device", "model:hopper"];
     let message = refusal(&[&flags[..], &["--a", &rough, "--b", &fine]].concat());
     assert!(message.contains("1 of 4 values of f32 are not in bf16; use --quantise"), "{message}");

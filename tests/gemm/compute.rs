@@ -342,8 +342,8 @@ fn what_does_not_fit_is_refused_by_name() {
         let message = refused(&schedule, &factors);
         assert!(message.contains(words), "{message}");
     }
-    let mut scaled = schedule.clone();
-    (scaled.promote, scaled.scales) =
+    let mut with_scales = schedule.clone();
+    (with_scales.promote, with_scales.scales) =
         (Some(32), Some(ScaleBlocks { a: [1, 32], b: [32, 32], multiply: ScaleUse::Fused }));
-    assert!(refused(&scaled, &fits).contains("‹scale_a›"), "{}", refused(&scaled, &fits));
+    assert!(refused(&with_scales, &fits).contains("‹scale_a›"), "{}", refused(&with_scales, &fits));
 }

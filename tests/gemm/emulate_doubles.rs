@@ -144,14 +144,14 @@ fn bounds_hold_where_operands_or_sums_are_subnormal() {
     let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
     within(&matrix(1, 1, vec![1.1 * power(-1030)]), &matrix(1, 1, vec![1.3])).unwrap();
     for (down, up) in [(-1030, 0), (-1060, 900), (-1074, 1000), (-540, -520), (-900, -900), (960, 60), (-300, 300)] {
-        let scaled = |numbers: &NumberMatrix, exponent: i32| {
+        let times_power = |numbers: &NumberMatrix, exponent: i32| {
             matrix(
                 numbers.rows,
                 numbers.columns,
                 numbers.values.iter().map(|x| x * power(-53) * power(exponent)).collect(),
             )
         };
-        let outcome = runner(12).run(&operands(53, 20), |(a, b)| within(&scaled(&a, down), &scaled(&b, up)));
+        let outcome = runner(12).run(&operands(53, 20), |(a, b)| within(&times_power(&a, down), &times_power(&b, up)));
         outcome.unwrap_or_else(|error| panic!("2^{down}, 2^{up}: {error}"));
     }
 }
@@ -220,9 +220,8 @@ fn operands_without_parts_make_nan_of_their_row_or_column_alone() {
         assert_eq!(nan, [true, true, true, false, true, false, false, true, false], "{name}");
         assert_eq!([d[3], d[5], d[6], d[8]], [14.0, -2.0, 0.0, 0.0], "{name}");
         let losses = OperandLoss::of(&scheme, &a, &b).unwrap();
-        let found: Vec<_> =
-            losses.iter().map(|loss| (loss.matrix, loss.elements, loss.first.0, loss.first.1)).collect();
-        assert_eq!(found, [("A", 1, 0, 1), ("B", 1, 0, 1)], "{name}");
+        let lost: Vec<_> = losses.iter().map(|loss| (loss.matrix, loss.elements, loss.first.0, loss.first.1)).collect();
+        assert_eq!(lost, [("A", 1, 0, 1), ("B", 1, 0, 1)], "{name}");
     }
 }
 
@@ -249,11 +248,11 @@ fn the_ends_of_f64_are_scaled_away_and_rounded_once() {
 #[test]
 fn a_count_of_slices_or_moduli_follows_the_name() {
     let names = ["ozaki-int8-f64:7..9".to_string(), "crt-int8-f64:14".into(), "ozaki-int8-f64:8".into()];
-    let found: Vec<(String, usize)> =
+    let counts: Vec<(String, usize)> =
         Scheme::chosen(&names).unwrap().into_iter().map(|scheme| (scheme.name.clone(), scheme.products())).collect();
     let expected =
         [("ozaki-int8-f64:7", 28), ("ozaki-int8-f64:8", 36), ("ozaki-int8-f64:9", 45), ("crt-int8-f64:14", 14)];
-    assert_eq!(found, expected.map(|(name, products)| (name.to_string(), products)));
+    assert_eq!(counts, expected.map(|(name, products)| (name.to_string(), products)));
     for (name, expected) in [
         ("ozaki-int8-f64:9..7", "the range is empty, since 9 is above 7; write ozaki-int8-f64:7..9"),
         ("ozaki-int8-f64:x", "'x' is no count of slices or moduli; write ozaki-int8-f64:8 or ozaki-int8-f64:7..9"),

@@ -181,12 +181,15 @@ fn a_library_that_does_what_its_attributes_say_is_predicted() {
         schedule
     };
     let mut library = Simulated::new(attributes(35, 3, 2), split);
-    let found = explained(&mut library, &asked("f32.f16.f16.32f", 24, 40, 1000), 0);
-    assert_eq!((found.outcome, found.agreement.elements, found.agreement.equal), (ProductOutcome::Predicted, 960, 960));
-    assert_eq!((found.checked.elements, found.checked.equal), (128, 128));
+    let explanation = explained(&mut library, &asked("f32.f16.f16.32f", 24, 40, 1000), 0);
+    assert_eq!(
+        (explanation.outcome, explanation.agreement.elements, explanation.agreement.equal),
+        (ProductOutcome::Predicted, 960, 960)
+    );
+    assert_eq!((explanation.checked.elements, explanation.checked.equal), (128, 128));
     // The product tells the order of its steps.
-    assert!(found.told_apart > 50, "{}", found.told_apart);
-    assert!(found.first.is_none() && found.found.is_none() && found.remark.is_empty());
+    assert!(explanation.told_apart > 50, "{}", explanation.told_apart);
+    assert!(explanation.first.is_none() && explanation.alternative.is_none() && explanation.remark.is_empty());
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn a_library_that_does_something_else_is_found_out_and_its_schedule_too() {
     assert!(row < 24 && column < 40 && codes[0] != codes[1]);
 
     let with = explained(&mut library, &asked, 1);
-    let schedule = with.found.unwrap();
+    let schedule = with.alternative.unwrap();
     assert_eq!(with.outcome, ProductOutcome::Found);
     assert_eq!((schedule.parts(512).len(), schedule.split.join), (4, PartJoin::Output));
 }
@@ -220,9 +223,9 @@ fn a_schedule_that_was_found_is_tried_again_without_a_search() {
     for k in [256, 320] {
         let asked = asked("f32.f16.f16.32f", 16, 16, k);
         let factors = campaign.factors(&asked);
-        let found = campaign.explain(&asked, &factors).unwrap().0;
-        assert_eq!((found.outcome, campaign.searches), (ProductOutcome::Found, 0));
-        assert_eq!(found.found.unwrap().order, tcnum_engine::product::KOrder::Descending);
+        let explanation = campaign.explain(&asked, &factors).unwrap().0;
+        assert_eq!((explanation.outcome, campaign.searches), (ProductOutcome::Found, 0));
+        assert_eq!(explanation.alternative.unwrap().order, tcnum_engine::product::KOrder::Descending);
     }
 }
 
@@ -238,8 +241,8 @@ fn what_a_library_refuses_or_fails_at_is_an_outcome() {
 #[test]
 fn a_large_product_without_a_fast_replay_is_sampled() {
     let mut library = Simulated::new(attributes(35, 1, 0), |schedule| schedule);
-    let found = explained(&mut library, &asked("f32.f16.f16.32f", 100, 200, 400), 0);
-    assert_eq!((found.outcome, found.agreement.elements), (ProductOutcome::Predicted, 32 * 64));
+    let explanation = explained(&mut library, &asked("f32.f16.f16.32f", 100, 200, 400), 0);
+    assert_eq!((explanation.outcome, explanation.agreement.elements), (ProductOutcome::Predicted, 32 * 64));
 }
 
 #[test]
@@ -392,8 +395,11 @@ fn products_of_the_library_are_replayed_on_a_gpu() {
     for (kind, k) in [("f32.f16.f16.32f", 256), ("bf16.bf16.bf16.32f", 512), ("s32.s8.s8.32i", 128)] {
         let asked = asked(kind, 128, 128, k);
         let factors = campaign.factors(&asked);
-        let (found, _) = campaign.explain(&asked, &factors).unwrap();
-        assert!(matches!(found.outcome, ProductOutcome::Predicted | ProductOutcome::Found), "{kind}: {found:?}");
-        assert_eq!(found.agreement.elements, 128 * 128);
+        let (explanation, _) = campaign.explain(&asked, &factors).unwrap();
+        assert!(
+            matches!(explanation.outcome, ProductOutcome::Predicted | ProductOutcome::Found),
+            "{kind}: {explanation:?}"
+        );
+        assert_eq!(explanation.agreement.elements, 128 * 128);
     }
 }

@@ -139,7 +139,7 @@ fn in_pairs(registers: &Registers, numbers: &[u64], neighbours: fn(usize) -> boo
 }
 
 /// The elements of a matrix as the instruction takes them.
-fn taken(operands: Option<OperandRounding>, matrix: &Matrix, to: &'static Format) -> Matrix {
+fn rounded_operand(operands: Option<OperandRounding>, matrix: &Matrix, to: &'static Format) -> Matrix {
     let Some(OperandRounding { format, rounding }) = operands.filter(|operands| operands.format == matrix.format)
     else {
         return matrix.clone();
@@ -153,7 +153,8 @@ fn taken(operands: Option<OperandRounding>, matrix: &Matrix, to: &'static Format
 pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Factors) -> Matrix {
     let i = &schedule.instruction;
     let (m, n) = (factors.a.rows, factors.b.columns);
-    let (a, b) = (taken(schedule.operands, &factors.a, i.a), taken(schedule.operands, &factors.b, i.b));
+    let (a, b) =
+        (rounded_operand(schedule.operands, &factors.a, i.a), rounded_operand(schedule.operands, &factors.b, i.b));
     let factors = &Factors { a, b, ..factors.clone() };
     let name = if i.d.name == "f64" || i.d.is_integer() { i.d.name } else { "f32" };
     let registers = Registers { format: format::find(name).unwrap() };
@@ -250,7 +251,7 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
                 ScaleUse::Fused | ScaleUse::Rounded => sum,
             }
         };
-        let scaled = |sum: u64, addend: Option<u64>| match addend {
+        let with_alpha = |sum: u64, addend: Option<u64>| match addend {
             Some(addend) => registers.fma(alpha, at_end(sum), addend),
             None => registers.multiply(alpha, at_end(sum)),
         };
@@ -262,19 +263,19 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
         };
         let d = match schedule.split.join {
             PartJoin::Register => {
-                biased(scaled(parts.iter().copied().reduce(|x, y| registers.add(x, y)).unwrap(), early))
+                biased(with_alpha(parts.iter().copied().reduce(|x, y| registers.add(x, y)).unwrap(), early))
             }
-            PartJoin::Pairs => biased(scaled(in_pairs(&registers, &parts, |_| true), early)),
-            PartJoin::Halves => biased(scaled(in_pairs(&registers, &parts, |_| false), early)),
+            PartJoin::Pairs => biased(with_alpha(in_pairs(&registers, &parts, |_| true), early)),
+            PartJoin::Halves => biased(with_alpha(in_pairs(&registers, &parts, |_| false), early)),
             PartJoin::Output => {
                 let narrow = |sum: u64| registers.from(output.format, to_output(sum));
                 let parts = parts.iter().map(|sum| if parts.len() > 1 { narrow(*sum) } else { *sum });
-                biased(scaled(parts.reduce(|x, y| registers.add(x, y)).unwrap(), early))
+                biased(with_alpha(parts.reduce(|x, y| registers.add(x, y)).unwrap(), early))
             }
             PartJoin::Serial => {
                 let (mut addend, mut last) = (early, 0);
                 for (part, sum) in parts.iter().enumerate() {
-                    last = scaled(*sum, addend);
+                    last = with_alpha(*sum, addend);
                     if let (0, BiasEntry::First, Some(bias)) = (part, schedule.bias, bias) {
                         last = registers.add(last, bias);
                     }

@@ -40,17 +40,17 @@ fn searched(model: &Model, i: &'static Instruction) -> Identification {
     let mut all = Study::default();
     let mut device = BlackBox::new(model);
     Session::new(&mut device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut all).unwrap();
-    all.findings.remove(0).found
+    all.findings.remove(0).identification
 }
 
 /// Identifies what a model hides, and prints a line of how it went; and, on standard error, both rules where they differ. Whether it
 /// was recovered: all that was asked and all that was held out agrees.
 fn recovered(campaign: &str, seed: u64, number: u64, model: &Model, i: &'static Instruction) -> bool {
     let start = Instant::now();
-    let found = searched(model, i);
+    let identification = searched(model, i);
     let time = start.elapsed().as_secs_f64();
-    let differ = held_out(&found, model, i, HELD_OUT);
-    let Identification { misses, executions, .. } = found;
+    let differ = held_out(&identification, model, i, HELD_OUT);
+    let Identification { misses, executions, .. } = identification;
     let outcome = match (misses, differ) {
         (0, 0) => "recovered",
         (0, _) => "agrees where asked",
@@ -60,11 +60,11 @@ fn recovered(campaign: &str, seed: u64, number: u64, model: &Model, i: &'static 
         model.text().lines().find_map(|line| line.strip_prefix("step = ")).unwrap_or("\"tree\"").trim_matches('"');
     println!(
         "{campaign},{seed},{number},{step},{i},{outcome},{executions},{},{},{time:.2},{HELD_OUT},{differ}",
-        found.asked.d.len(),
-        misses.min(found.asked.d.len()),
+        identification.asked.d.len(),
+        misses.min(identification.asked.d.len()),
     );
     if outcome != "recovered" {
-        eprintln!("{campaign} {number}\n--- hidden\n{}\n--- found\n{}", model.text(), found.text());
+        eprintln!("{campaign} {number}\n--- hidden\n{}\n--- found\n{}", model.text(), identification.text());
     }
     outcome == "recovered"
 }
@@ -78,10 +78,10 @@ fn steps_with_widths_floors_and_overflow_of_their_own_are_recovered() {
         let design = design(20_261_122, number);
         let model = Model::parse(&design.text, "hidden.toml").unwrap();
         let plan =
-            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
-        let found = identify(&mut BlackBox::new(&model), design.instruction, plan).unwrap();
-        let differ = held_out(&found, &model, design.instruction, 20_000);
-        assert_eq!((found.misses, differ), (0, 0), "{number}:\n{}\n{}", model.text(), found.text());
+            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, found_rules: Vec::new(), work: WORK };
+        let identification = identify(&mut BlackBox::new(&model), design.instruction, plan).unwrap();
+        let differ = held_out(&identification, &model, design.instruction, 20_000);
+        assert_eq!((identification.misses, differ), (0, 0), "{number}:\n{}\n{}", model.text(), identification.text());
     }
 }
 

@@ -29,7 +29,7 @@ const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 const SHORT: &str = "mma.m16n8k8.f32.bf16.bf16.f32";
 
 fn plan(catalogue: bool, time: Duration) -> Plan {
-    Plan { seed: 1, budget: 20_000, time, catalogue, begun: Vec::new(), work: WORK }
+    Plan { seed: 1, budget: 20_000, time, catalogue, found_rules: Vec::new(), work: WORK }
 }
 
 /// A device that gives `code` of each output's number.
@@ -49,8 +49,8 @@ fn a_device_that_gives_one_thing_for_everything_is_asked_no_further() {
         let mut device = giving(move |_| code);
         for catalogue in [true, false] {
             let before = device.executed;
-            let found = identify(&mut device, listed(BF16), plan(catalogue, Duration::MAX)).unwrap();
-            assert_eq!((found.uniform, found.rule.is_none()), (Some(given), true), "{given}");
+            let identification = identify(&mut device, listed(BF16), plan(catalogue, Duration::MAX)).unwrap();
+            assert_eq!((identification.uniform, identification.rule.is_none()), (Some(given), true), "{given}");
             assert!(device.executed - before < 1000, "{given}: {} tiles", device.executed - before);
         }
         assert_eq!(measure(&mut device, listed(BF16)).unwrap().uniform, Some(given), "{given}");
@@ -68,11 +68,11 @@ fn a_device_that_answers_at_random_has_no_features() {
 #[test]
 fn asking_ends_with_its_time_and_what_was_found_until_then_is_the_result() {
     let mut device = BlackBox::new(&Model::load("hopper").unwrap());
-    let found = identify(&mut device, listed(SHORT), plan(true, Duration::from_nanos(1))).unwrap();
-    assert_eq!((found.executions, device.executed, found.spent), (1, 1, true));
-    assert!(found.rule.is_some() && !found.asked.d.is_empty() && found.misses == 0);
+    let identification = identify(&mut device, listed(SHORT), plan(true, Duration::from_nanos(1))).unwrap();
+    assert_eq!((identification.executions, device.executed, identification.spent), (1, 1, true));
+    assert!(identification.rule.is_some() && !identification.asked.d.is_empty() && identification.misses == 0);
     let held_out = HeldOut { seed: 2, cases: 1 << 40, budget: None, time: Some(Duration::ZERO) };
-    let confirmation = confirm(&mut device, &found, held_out, &mut |_| Ok(())).unwrap();
+    let confirmation = confirm(&mut device, &identification, held_out, &mut |_| Ok(())).unwrap();
     assert_eq!(confirmation.stopped, None);
     assert!(confirmation.part.state.compared() > 0 && !confirmation.part.state.finished);
 }
@@ -120,12 +120,12 @@ fn features_of_a_device_that_computes_as_its_generation_take_few_executions() {
     // Three each, and some for the first batches, which are small.
     assert!(count <= 8 * names.len() as u64, "{count} executions");
     // Of another arithmetic the same is found, with more executions.
-    let (found, more) = executions(&mut counted("hopper", "ampere"), &instructions);
-    assert_eq!(found, expected);
+    let (features, more) = executions(&mut counted("hopper", "ampere"), &instructions);
+    assert_eq!(features, expected);
     assert!(more > 2 * count, "{more} executions");
     // So it is where the generation has none of the instructions.
-    let (found, _) = executions(&mut counted("hopper", "x86"), &instructions[..1]);
-    assert_eq!(found, expected[..1]);
+    let (features, _) = executions(&mut counted("hopper", "x86"), &instructions[..1]);
+    assert_eq!(features, expected[..1]);
 }
 
 #[test]
@@ -141,7 +141,10 @@ fn what_was_measured_of_a_device_that_fails_is_kept() {
         Ok(())
     });
     assert_eq!(outcome, Err(Error::device("it broke")));
-    assert!(all.len() == 1 && all[0].found("subnormal A, B").is_some() && all[0].found("result").is_none(), "{all:?}");
+    assert!(
+        all.len() == 1 && all[0].finding("subnormal A, B").is_some() && all[0].finding("result").is_none(),
+        "{all:?}"
+    );
 }
 
 #[test]

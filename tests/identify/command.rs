@@ -108,8 +108,8 @@ fn where_nan_codes_are_alike_a_rule_with_another_nan_is_the_known_one() {
     assert_eq!(arithmetic(&["--quick"], "fingerprints", "arithmetic").0, None);
     let (quick, noted, _) = arithmetic(&["--quick", "--any-nan"], "fingerprints", "arithmetic");
     assert!(quick.unwrap().contains("hopper") && noted);
-    let (found, noted, report) = arithmetic(&["--any-nan", "--cases", "2000"], "identified", "like");
-    assert!(found.unwrap().starts_with("as ") && noted);
+    let (like, noted, report) = arithmetic(&["--any-nan", "--cases", "2000"], "identified", "like");
+    assert!(like.unwrap().starts_with("as ") && noted);
     let lines = report["tables"]["lines"].as_array().unwrap();
     assert!(lines.iter().all(|line| line["key"] != "nan"), "{lines:?}");
 }

@@ -17,16 +17,16 @@ use crate::{
 fn inputs_that_decide_keys_are_reduced_and_answered_by_the_device() {
     let (model, i) = (Model::load("hopper").unwrap(), listed("mma.m16n8k8.f16.f16.f16.f16"));
     let mut device = BlackBox::new(&model);
-    let plan = Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, begun: Vec::new(), work: WORK };
-    let mut found = identify(&mut device, i, plan).unwrap();
-    let tested = tested(&found).unwrap().unwrap();
-    let asked = identify::evidence(&found, &tested);
-    let reduced = identify::reduced(&found, &tested, &asked);
+    let plan = Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work: WORK };
+    let mut identification = identify(&mut device, i, plan).unwrap();
+    let tested = tested(&identification).unwrap().unwrap();
+    let asked = identify::evidence(&identification, &tested);
+    let reduced = identify::reduced(&identification, &tested, &asked);
     let mut evidence = asked.clone();
-    let before = (device.executed, found.asked.d.len());
-    identify::ask_reduced(&mut device, &mut found, &mut evidence, reduced, u64::MAX).unwrap();
-    assert!(device.executed > before.0 && found.asked.d.len() > before.1);
-    assert_eq!(found.misses, 0);
+    let before = (device.executed, identification.asked.d.len());
+    identify::ask_reduced(&mut device, &mut identification, &mut evidence, reduced, u64::MAX).unwrap();
+    assert!(device.executed > before.0 && identification.asked.d.len() > before.1);
+    assert_eq!(identification.misses, 0);
     let truth = model.evaluator(i).unwrap();
     let terms = |refuting: &Refuting| {
         let case = &refuting.case;
@@ -89,11 +89,11 @@ fn a_key_that_only_changes_with_another_one_is_open_in_a_pair() {
 fn pairs_that_few_answers_leave_open_are_asked_of_the_device() {
     let (model, i) = (Model::load("hopper").unwrap(), listed("mma.m16n8k8.f16.f16.f16.f16"));
     let mut device = BlackBox::new(&model);
-    let plan = Plan { seed: 1, budget: 6, time: Duration::MAX, catalogue: true, begun: Vec::new(), work: WORK };
-    let mut found = identify(&mut device, i, plan).unwrap();
-    let mut tested = tested(&found).unwrap().unwrap();
-    let before = (tested.pairs.len(), found.asked.count());
-    identify::ask_pairs(&mut device, &mut found, &mut tested, 0, u64::MAX).unwrap();
-    assert!(tested.pairs.len() < before.0 && found.asked.count() > before.1, "{before:?}, {:?}", tested.pairs);
-    assert_eq!(found.misses, 0);
+    let plan = Plan { seed: 1, budget: 6, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work: WORK };
+    let mut identification = identify(&mut device, i, plan).unwrap();
+    let mut tested = tested(&identification).unwrap().unwrap();
+    let before = (tested.pairs.len(), identification.asked.count());
+    identify::ask_pairs(&mut device, &mut identification, &mut tested, 0, u64::MAX).unwrap();
+    assert!(tested.pairs.len() < before.0 && identification.asked.count() > before.1, "{before:?}, {:?}", tested.pairs);
+    assert_eq!(identification.misses, 0);
 }

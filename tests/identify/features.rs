@@ -34,28 +34,28 @@ struct Expected<'a> {
 impl Expected<'_> {
     /// The cell is this, or cannot be asked.
     fn is(&mut self, name: &str, word: &str) {
-        if self.features.found(name).is_some_and(|found| found != word) {
-            self.wrong.push(format!("{name}: {:?}, not {word}", self.features.found(name)));
+        if self.features.finding(name).is_some_and(|finding| finding != word) {
+            self.wrong.push(format!("{name}: {:?}, not {word}", self.features.finding(name)));
         }
     }
 
     /// The cell can be asked, and is this.
     fn is_asked(&mut self, name: &str, word: &str) {
-        if self.features.found(name) != Some(word) {
-            self.wrong.push(format!("{name}: {:?}, not {word}", self.features.found(name)));
+        if self.features.finding(name) != Some(word) {
+            self.wrong.push(format!("{name}: {:?}, not {word}", self.features.finding(name)));
         }
     }
 
     /// A number, or a bound that this number does not pass.
     fn number(&mut self, name: &str, number: i32, words: &str, bound: &str) {
-        let Some(found) = self.features.found(name) else { return };
-        let within = match found.strip_suffix(bound).and_then(|rest| rest.split(' ').next()?.parse::<i32>().ok()) {
+        let Some(finding) = self.features.finding(name) else { return };
+        let within = match finding.strip_suffix(bound).and_then(|rest| rest.split(' ').next()?.parse::<i32>().ok()) {
             Some(least) if bound == " or more" => least <= number,
             Some(most) => number <= most,
-            None => found == format!("{number}{words}"),
+            None => finding == format!("{number}{words}"),
         };
         if !within {
-            self.wrong.push(format!("{name}: {found}, not {number}{words}"));
+            self.wrong.push(format!("{name}: {finding}, not {number}{words}"));
         }
     }
 
@@ -122,12 +122,12 @@ impl Expected<'_> {
         };
         if !word.is_empty() {
             // Short sums have no third term; short formats no terms that are far apart.
-            let short = self.i.stored_k() < 2 && self.features.found("alignment") == Some("none");
-            if !short && !self.features.found("alignment").is_some_and(|found| found.ends_with(" or more")) {
+            let short = self.i.stored_k() < 2 && self.features.finding("alignment") == Some("none");
+            if !short && !self.features.finding("alignment").is_some_and(|finding| finding.ends_with(" or more")) {
                 self.is("alignment", word);
             }
             for name in ["floor", "extra bits", "carry bits", "normalisation"] {
-                if word == "none" && self.features.found(name).is_some() {
+                if word == "none" && self.features.finding(name).is_some() {
                     self.wrong.push(format!("{name} can be asked"));
                 }
             }
@@ -170,7 +170,7 @@ impl Expected<'_> {
         let output = rule.output.map_or(Rounding::Rne, |output| output.rounding);
         let rounding = if narrowed { output } else { last.rounding };
         self.is("result", rounding.name());
-        match self.features.found("sums") {
+        match self.features.finding("sums") {
             Some("once") | None => {
                 self.number("accumulator", precision(d).min(precision(last.format)), " bits", " or more")
             }
@@ -180,7 +180,7 @@ impl Expected<'_> {
             }
         }
         let Some(alignment) = rule.alignment else { return };
-        let once = self.features.found("sums") == Some("once");
+        let once = self.features.finding("sums") == Some("once");
         let of = if once { precision(d).min(precision(last.format)) } else { precision(inner.format) };
         self.is("extra bits", &(alignment.bits - (of - 1)).to_string());
     }
@@ -196,7 +196,7 @@ impl Expected<'_> {
         };
         // What underflows in the conversion to D keeps its sign.
         let narrowed = rule.result.is_some_and(|to| self.i.d.fraction_bits() < to.format.fraction_bits());
-        let converted = narrowed && self.features.found("zero") == Some("+0 of -0, +0 cancelled, -0 underflow");
+        let converted = narrowed && self.features.finding("zero") == Some("+0 of -0, +0 cancelled, -0 underflow");
         if rule.nodes.is_empty() && !converted {
             self.is("zero", word);
         }
@@ -214,8 +214,8 @@ fn features_of_every_shipped_rule_are_those_that_its_keys_say() {
             let mut expected = Expected { rule, i, features: &features, wrong: Vec::new() };
             expected.check();
             let program = model.evaluator(i).unwrap();
-            if let (Some(order), Some(found)) = (order::of_program(program.program()), features.found("order"))
-                && !found.contains('?')
+            if let (Some(order), Some(finding)) = (order::of_program(program.program()), features.finding("order"))
+                && !finding.contains('?')
             {
                 expected.is_asked("order", &order_words(&order));
                 expected.is_asked("c", entry_of_c(&order));
@@ -239,7 +239,7 @@ fn the_published_table_of_fasi_et_al_comes_out() {
     ];
     for (model, name, extra) in rows {
         let features = simulated(model, listed(name));
-        let is = |feature: &str, word: &str| assert_eq!(features.found(feature), Some(word), "{model}: {feature}");
+        let is = |feature: &str, word: &str| assert_eq!(features.finding(feature), Some(word), "{model}: {feature}");
         // A. Subnormal numbers are operands and results.
         ["subnormal A, B", "subnormal C", "subnormal D"].iter().for_each(|feature| is(feature, "kept"));
         // B. Products are exact; sums begin with the largest term.
@@ -251,12 +251,12 @@ fn the_published_table_of_fasi_et_al_comes_out() {
         is("extra bits", extra);
         is("normalisation", "none");
         is("monotonicity", "violated");
-        let carry = features.found("carry bits").unwrap().split(' ').next().unwrap().parse::<i32>().unwrap();
+        let carry = features.finding("carry bits").unwrap().split(' ').next().unwrap().parse::<i32>().unwrap();
         assert!(carry >= 2, "{model}: {carry}");
     }
     // In f16 the last rounding is to nearest.
     for (model, name) in [("volta", "mma.m8n8k4.f16.f16.f16.f16"), ("ampere", "mma.m16n8k16.f16.f16.f16.f16")] {
-        assert_eq!(simulated(model, listed(name)).found("result"), Some("RNE"), "{model}");
+        assert_eq!(simulated(model, listed(name)).finding("result"), Some("RNE"), "{model}");
     }
 }
 
@@ -295,9 +295,9 @@ fn a_dependence_on_the_row_is_a_feature() {
         Ok(())
     });
     let features = measure(&mut device, i).unwrap();
-    assert_eq!(features.found("position"), Some("row or column"));
+    assert_eq!(features.finding("position"), Some("row or column"));
     // The first row is as it should be.
-    assert_eq!(features.found("alignment"), Some("24 bits, RZ"));
+    assert_eq!(features.finding("alignment"), Some("24 bits, RZ"));
 }
 
 /// Li et al. ("FTTN: Feature-Targeted Testing for Numerical Properties of NVIDIA & AMD Matrix Accelerators", arXiv:2403.00232) report a

@@ -284,8 +284,14 @@ fn open_hardware_is_identified_from_nothing() {
     for (name, compute, instruction, part) in UNITS.into_iter().take(if thorough() { UNITS.len() } else { QUICK }) {
         let i = described(instruction);
         let mut unit = Unit::new(name, compute);
-        let plan =
-            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
+        let plan = Plan {
+            seed: 1,
+            budget: 20_000,
+            time: Duration::MAX,
+            catalogue: false,
+            found_rules: Vec::new(),
+            work: WORK,
+        };
         let identification = identify(&mut unit, i, plan).unwrap();
         let what = format!("{name}:\n{}", identification.text());
         assert_eq!((identification.misses, held_out(&identification, &mut unit, i, 200)), (0, 0), "{what}");

@@ -16,15 +16,15 @@ const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 /// With a part of the usual work: what no rule describes takes all of it.
 fn plan() -> Plan {
     let work = WORK / amount(24, 8);
-    Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, begun: Vec::new(), work }
+    Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work }
 }
 
 /// What is found of a device, and what a held-out run of so many cases says of it.
 fn examined(device: &mut BlackBox, i: &Instruction, cases: u64) -> Result<(Identification, Confirmation)> {
-    let found = identify(device, i, plan())?;
+    let identification = identify(device, i, plan())?;
     let held_out = HeldOut { seed: 2, cases, budget: None, time: None };
-    let confirmation = confirm(device, &found, held_out, &mut |_| Ok(()))?;
-    Ok((found, confirmation))
+    let confirmation = confirm(device, &identification, held_out, &mut |_| Ok(()))?;
+    Ok((identification, confirmation))
 }
 
 /// A Hopper whose outputs `fault` changes: it gets the element and the code.
@@ -90,8 +90,13 @@ fn scrambled(counter: &Cell<u64>) -> u64 {
 fn refusal(what: &str, device: &mut BlackBox) -> String {
     let error = match examined(device, listed(BF16), 100_000) {
         Err(error) => error,
-        Ok((found, Confirmation { stopped, part, .. })) => stopped.unwrap_or_else(|| {
-            panic!("{what}: {} missed, {} of {} differ", found.misses, part.state.differing(), part.state.compared())
+        Ok((identification, Confirmation { stopped, part, .. })) => stopped.unwrap_or_else(|| {
+            panic!(
+                "{what}: {} missed, {} of {} differ",
+                identification.misses,
+                part.state.differing(),
+                part.state.compared()
+            )
         }),
     };
     assert_eq!(error.exit_status(), 3, "{what}: {error}");
@@ -185,9 +190,9 @@ fn where_few_outputs_depend_on_more_than_their_operands_no_agreement_is_claimed(
         for (what, mut device) in
             [("chance", faulty(chance)), ("state", faulty(state)), ("neighbours", faulty(neighbours))]
         {
-            if let Ok((found, confirmation)) = examined(&mut device, listed(BF16), 200_000) {
+            if let Ok((identification, confirmation)) = examined(&mut device, listed(BF16), 200_000) {
                 let differing = confirmation.part.state.differing();
-                let claimed = found.misses == 0 && differing == 0 && confirmation.stopped.is_none();
+                let claimed = identification.misses == 0 && differing == 0 && confirmation.stopped.is_none();
                 assert!(!claimed, "{what}, one in {one_in}: {} agree", confirmation.part.state.compared());
             }
         }
@@ -196,12 +201,12 @@ fn where_few_outputs_depend_on_more_than_their_operands_no_agreement_is_claimed(
 
 /// What is found of a device that no rule describes: misses or held-out differences, with counterexamples, and no error.
 fn approximated(what: &str, device: &mut BlackBox, i: &Instruction, cases: u64) -> Vec<Difference> {
-    let (found, confirmation) = examined(device, i, cases).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (identification, confirmation) = examined(device, i, cases).unwrap_or_else(|error| panic!("{what}: {error}"));
     let Confirmation { part, missed, stopped } = confirmation;
     assert_eq!(stopped, None, "{what}");
-    assert!(found.failure.is_none() && found.rule.is_some(), "{what}");
+    assert!(identification.failure.is_none() && identification.rule.is_some(), "{what}");
     let differing = part.state.differing();
-    assert!(found.misses as u64 + differing > 0, "{what}: {} agree", part.state.compared());
+    assert!(identification.misses as u64 + differing > 0, "{what}: {} agree", part.state.compared());
     let listed = part.counterexamples.unwrap_or_default();
     let all: Vec<Difference> = missed.into_iter().chain(listed.iter().cloned()).collect();
     assert!(!all.is_empty(), "{what}: no counterexample");
@@ -245,11 +250,17 @@ fn what_was_learned_of_a_device_that_fails_is_kept() {
                 true => Err(Error::device("it broke")),
                 false => Ok(()),
             });
-        let found = identify(&mut device, listed("mma.m16n8k8.f16.f16.f16.f16"), Plan { catalogue, ..plan() }).unwrap();
-        let what = format!("{tiles} tiles, catalogue {catalogue}: {} asked", found.asked.d.len());
-        assert_eq!(found.failure.as_deref(), Some("it broke"), "{what}");
-        assert!(found.rule.is_some() && found.asked.inputs.count > 0 && found.executions <= tiles, "{what}");
-        assert!(found.executions * 2 >= tiles, "{what}");
+        let identification =
+            identify(&mut device, listed("mma.m16n8k8.f16.f16.f16.f16"), Plan { catalogue, ..plan() }).unwrap();
+        let what = format!("{tiles} tiles, catalogue {catalogue}: {} asked", identification.asked.d.len());
+        assert_eq!(identification.failure.as_deref(), Some("it broke"), "{what}");
+        assert!(
+            identification.rule.is_some()
+                && identification.asked.inputs.count > 0
+                && identification.executions <= tiles,
+            "{what}"
+        );
+        assert!(identification.executions * 2 >= tiles, "{what}");
     }
 }
 

@@ -140,8 +140,14 @@ fn an_oddity_of_a_unit_is_found_and_none_where_there_is_none() {
     );
     let identified = |oddity: Option<Oddity>| {
         let mut unit = Unit::new("a unit", compute(oddity));
-        let plan =
-            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
+        let plan = Plan {
+            seed: 1,
+            budget: 20_000,
+            time: Duration::MAX,
+            catalogue: false,
+            found_rules: Vec::new(),
+            work: WORK,
+        };
         let identification = identify(&mut unit, i, plan).unwrap();
         let text = identification.text();
         assert_eq!(identification.misses, 0, "{oddity:?}:\n{text}");

@@ -82,8 +82,14 @@ fn a_unit_that_rounds_at_random_is_told_with_its_random_bits() {
     {
         let identity = Identity::new("random", "a unit");
         let mut unit = RandomUnit { identity, bits, random: ChaCha8Rng::seed_from_u64(7) };
-        let plan =
-            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
+        let plan = Plan {
+            seed: 1,
+            budget: 20_000,
+            time: Duration::MAX,
+            catalogue: false,
+            found_rules: Vec::new(),
+            work: WORK,
+        };
         let error = identify(&mut unit, i, plan).unwrap_err().to_string();
         assert!(error.contains("is not a function of its operands"), "{error}");
         assert!(error.contains("It rounds stochastically: ") && error.contains(words), "{bits} bits: {error}");

@@ -37,8 +37,14 @@ const FROM_NOTHING: [(&str, &str); 4] = [
 fn shipped_rules_are_recovered_from_nothing() {
     for (name, instruction) in FROM_NOTHING {
         let (model, i) = (Model::load(name).unwrap(), listed(instruction));
-        let plan =
-            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
+        let plan = Plan {
+            seed: 1,
+            budget: 20_000,
+            time: Duration::MAX,
+            catalogue: false,
+            found_rules: Vec::new(),
+            work: WORK,
+        };
         let identification = identify(&mut BlackBox::new(&model), i, plan).unwrap();
         assert_eq!(identification.misses, 0, "{name}, {i}:\n{}", identification.text());
         assert_eq!(held_out(&identification, &model, i, 20_000), 0, "{name}, {i}:\n{}", identification.text());
@@ -54,7 +60,7 @@ fn with_the_catalogue_every_shipped_rule_is_known_and_stays_as_it_is() {
     });
     for (model, i) in all.step_by(amount(320, 12)) {
         let plan =
-            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, begun: Vec::new(), work: WORK };
+            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work: WORK };
         let identification = identify(&mut BlackBox::new(&model), i, plan).unwrap();
         let what = format!("{} {i}:\n{}", model.name, identification.text());
         assert_eq!(

@@ -33,10 +33,10 @@ fn changed(model: &str, from: &str, to: &str) -> Model {
 fn reported(device: &mut BlackBox, i: &Instruction) -> Report {
     let limits = Limits { cases: 20_000, ..Limits::of(device, None, Some(20_000)) };
     let request = Request { seed: 1, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
-    let mut found = Study::default();
-    Session::new(device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut found).unwrap();
+    let mut study = Study::default();
+    Session::new(device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut study).unwrap();
     let mut report = Report::new("identify", "");
-    tables::report(&found, "the unit", &mut report).unwrap();
+    tables::report(&study, "the unit", &mut report).unwrap();
     report
 }
 
@@ -84,14 +84,14 @@ fn devices_that_differ_have_a_cause_in_the_words_of_models() {
         ["ampere", "hopper"].map(|model| Box::new(BlackBox::new(&Model::load(model).unwrap())) as _);
     let names = ["exec:a", "exec:b"].map(DeviceName::from);
     let mut pair = DevicePair { names, devices, instructions: vec![[i.clone(), i.clone()]] };
-    let (limits, mut found) = (SearchLimits::new(Some(20_000), None), Vec::new());
-    pair.distinguish(&limits, &mut |_| (), &mut found).unwrap();
-    causes(&mut pair, 0, &mut |_| (), &mut found).unwrap();
+    let (limits, mut distinctions) = (SearchLimits::new(Some(20_000), None), Vec::new());
+    pair.distinguish(&limits, &mut |_| (), &mut distinctions).unwrap();
+    causes(&mut pair, 0, &mut |_| (), &mut distinctions).unwrap();
     let mut report = Report::new("distinguish", "");
-    distinguish::tables::report(&found, &mut report);
+    distinguish::tables::report(&distinctions, &mut report);
     let answer = report.answer.clone().unwrap();
     assert!(answer.contains("Fraction bits kept by the alignment: 24 in exec:a, 25 in exec:b."), "{answer}");
-    let cause = found[0].cause.as_ref().unwrap();
+    let cause = distinctions[0].cause.as_ref().unwrap();
     let keys: Vec<&str> = cause.reasons.iter().flat_map(|reason| &reason.keys).map(|(key, _)| &key[..]).collect();
     assert!(keys.contains(&"alignment.bits") && keys.contains(&"group"), "{keys:?}");
     assert_eq!(cause.nearest, [None, None]);

@@ -50,12 +50,12 @@ fn exhaustive_multiplication_compares_every_pair_of_codes() {
     let arguments = ["verify", "--exhaustive", "multiply", "--device", "model:hopper"];
     let several = ["mma.m16n8k32.f32.e4m3.e5m2.f32", "mma.m16n8k32.s32.u8.s8.s32"];
     let with = |more: &[&'static str]| report(&[&arguments[..], more].concat(), 0);
-    let found = with(&["--instr", several[0], "--instr", several[1], "--position", "7"]);
-    for row in found["tables"]["verification"].as_array().unwrap() {
+    let document = with(&["--instr", several[0], "--instr", several[1], "--position", "7"]);
+    for row in document["tables"]["verification"].as_array().unwrap() {
         assert_eq!([&row["cases"], &row["compared"], &row["differing"]], [65536, 65536, 0], "{row}");
         assert_eq!(row["position"], 7);
     }
-    assert_eq!(found["tables"]["regimes"][0]["regime"], "multiply");
+    assert_eq!(document["tables"]["regimes"][0]["regime"], "multiply");
     // 2^32 pairs, of which a small part is done here.
     let part = with(&["--instr", "mma.m16n8k16.f32.f16.f16.f32", "--shard", "7/50000"]);
     let row = &part["tables"]["verification"][0];
@@ -65,11 +65,11 @@ fn exhaustive_multiplication_compares_every_pair_of_codes() {
 
 #[test]
 fn every_regime_is_counted_and_cases_are_rounded_up_to_tiles() {
-    let found = report(&["verify", "--instr", HALF, "--device", "model:hopper", "--cases", "100001"], 0);
-    check_regimes(&found);
-    let row = &found["tables"]["verification"][0];
+    let document = report(&["verify", "--instr", HALF, "--device", "model:hopper", "--cases", "100001"], 0);
+    check_regimes(&document);
+    let row = &document["tables"]["verification"][0];
     assert_eq!([&row["cases"], &row["compared"]], [100001, 782 * 128]);
-    let regimes = found["tables"]["regimes"].as_array().unwrap();
+    let regimes = document["tables"]["regimes"].as_array().unwrap();
     assert!(regimes.len() > 8 && regimes.iter().all(|row| row["compared"].as_u64().unwrap() > 0));
 }
 
@@ -121,9 +121,9 @@ fn every_cause_is_listed_once_with_its_count_and_finite_results_come_first() {
     let unit = faulty(folder.path());
     let name = "mma.m16n8k16.f32.bf16.bf16.f32";
     let arguments = ["verify", "--instr", name, "--device", &unit, "--model", "hopper", "--cases", "200000"];
-    let found = report(&arguments, 1);
-    let run = &found["tables"]["verification"][0];
-    let rows = found["tables"]["mismatches"].as_array().unwrap();
+    let document = report(&arguments, 1);
+    let run = &document["tables"]["verification"][0];
+    let rows = document["tables"]["mismatches"].as_array().unwrap();
     let of = |what: &str| -> Vec<&str> { rows.iter().map(|row| row[what].as_str().unwrap()).collect() };
     let signatures = of("signature");
     assert!((1..rows.len()).all(|at| !signatures[..at].contains(&signatures[at])), "{signatures:?}");
@@ -365,7 +365,7 @@ fn the_parts_of_a_run_merge_into_its_report() {
     let wrong = faulty(folder.path());
     for (model, status) in [("hopper", 0), (wrong.as_str(), 1)] {
         let arguments = ["verify", "--instr", HALF, "--device", "model:hopper", "--model", model, "--cases", "300000"];
-        let whole = report(&arguments, status);
+        let unsharded = report(&arguments, status);
         let mut files = Vec::new();
         for shard in 1..=3 {
             let file = folder.path().join(format!("part-{shard}")).to_string_lossy().into_owned();
@@ -390,7 +390,7 @@ fn the_parts_of_a_run_merge_into_its_report() {
         let merged = validate_report(&run.stdout);
         check_regimes(&merged);
         for table in ["verification", "regimes"] {
-            assert_eq!(totals(&merged)["tables"][table], totals(&whole)["tables"][table], "{table}");
+            assert_eq!(totals(&merged)["tables"][table], totals(&unsharded)["tables"][table], "{table}");
         }
         // Each cause is listed once, and the causes stand for all mismatches.
         let causes = |report: &Value| -> (BTreeSet<String>, u64, usize) {
@@ -398,11 +398,11 @@ fn the_parts_of_a_run_merge_into_its_report() {
             let signatures = rows.iter().map(|row| row["signature"].to_string()).collect();
             (signatures, rows.iter().map(|row| row["count"].as_u64().unwrap()).sum(), rows.len())
         };
-        assert_eq!(causes(&merged), causes(&whole));
+        assert_eq!(causes(&merged), causes(&unsharded));
         let differing = merged["tables"]["verification"][0]["differing"].as_u64().unwrap();
         assert_eq!(causes(&merged).1, differing);
         assert_eq!(causes(&merged).0.len(), causes(&merged).2);
-        assert_eq!(merged["holds"], whole["holds"]);
+        assert_eq!(merged["holds"], unsharded["holds"]);
         // What is merged is a report like any other.
         let again = folder.path().join("merged.json").to_string_lossy().into_owned();
         std::fs::write(&again, &run.stdout).unwrap();
@@ -523,10 +523,10 @@ fn nothing_executed_is_no_success() {
         &["probe", "--samples", "1", "--model", "volta"],
         &["record", "--tiles", "1", "--folder", &recordings],
     ] {
-        let found = report(&[command, &["--all", "--available", "--device", declines]].concat(), 1);
-        assert_eq!(found["holds"], false);
+        let document = report(&[command, &["--all", "--available", "--device", declines]].concat(), 1);
+        assert_eq!(document["holds"], false);
         let said =
-            |what: &str| found["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains(what));
-        assert!(said("Nothing was executed") && said("not this one"), "{command:?}: {}", found["notes"]);
+            |what: &str| document["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains(what));
+        assert!(said("Nothing was executed") && said("not this one"), "{command:?}: {}", document["notes"]);
     }
 }

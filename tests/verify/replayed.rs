@@ -26,9 +26,9 @@ fn faulty(folder: &Path, files: &[&str]) -> (String, Vec<String>) {
     for (seed, name) in files.iter().enumerate() {
         let path = folder.join(name).to_string_lossy().into_owned();
         let seed = seed.to_string();
-        let found = ["verify", "--instr", INSTRUCTION, "--device", &unit, "--model", "hopper", "--cases", "65536"];
+        let arguments = ["verify", "--instr", INSTRUCTION, "--device", &unit, "--model", "hopper", "--cases", "65536"];
         let run =
-            tcnum(&[&found[..], &["--max-mismatches", "4", "--seed", &seed, "--counterexamples", &path]].concat());
+            tcnum(&[&arguments[..], &["--max-mismatches", "4", "--seed", &seed, "--counterexamples", &path]].concat());
         assert_eq!(run.status, 1, "{}", run.stderr);
         paths.push(path);
     }
@@ -91,11 +91,11 @@ fn a_repaired_unit_passes_the_counterexamples_of_the_faulty_one_and_that_one_doe
 fn recordings_of_a_folder_and_parts_of_tiles_are_cases_too() {
     let folder = tempfile::tempdir().unwrap();
     let (_, files) = faulty(folder.path(), &["b.safetensors", "a.safetensors"]);
-    let whole = replay(&[folder.path().to_str().unwrap(), "--device", "H100"], 0);
-    let named: Vec<&Value> = column(&whole, "verification", "file");
+    let folder_report = replay(&[folder.path().to_str().unwrap(), "--device", "H100"], 0);
+    let named: Vec<&Value> = column(&folder_report, "verification", "file");
     assert_eq!(named, [&json!(files[1]), &json!(files[0])]);
     let count = files.iter().map(|file| Trace::read(Path::new(file)).unwrap().count()).sum::<usize>();
-    assert_eq!(whole["tables"]["replayed"].as_array().unwrap().len(), count);
+    assert_eq!(folder_report["tables"]["replayed"].as_array().unwrap().len(), count);
     let part = replay(&[FIXTURE, "--device", "hopper"], 0);
     assert_eq!(column(&part, "verification", "compared"), [&json!(18)]);
 }

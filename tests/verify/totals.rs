@@ -161,7 +161,7 @@ fn a_thread_begins_no_batch_before_it_has_ended_the_last() {
     assert!(spread < 100_000, "the stack grew by {spread} bytes");
 }
 
-fn whole(device: &Imaginary, model: &Model, cases: u64, max_mismatches: u64) -> Run {
+fn unsharded_run(device: &Imaginary, model: &Model, cases: u64, max_mismatches: u64) -> Run {
     let i = isa::find(NAME).unwrap();
     Run::new(&i, device, model, Sequence::Random { seed: 1 }, Some(cases), max_mismatches).unwrap()
 }
@@ -223,7 +223,7 @@ proptest! {
     ) {
         let (model, spots) = (hopper(), Arc::new(spots));
         let mut device = Imaginary::new(&spots, room);
-        let run = whole(&device, &model, cases, max_mismatches);
+        let run = unsharded_run(&device, &model, cases, max_mismatches);
         let expected = expected(&run, &spots);
 
         let one = drive_interrupted(&run, &mut device, &model, steps);
@@ -263,7 +263,7 @@ fn a_run_that_is_ended_early_is_a_whole_run_of_the_cases_that_were_compared() {
     let at = |tile: u64| Spot { tile, row: 3, column: 4 };
     for spots in [vec![], vec![at(0)], vec![at(0), at(5), at(70)], vec![at(600)]] {
         let mut device = Imaginary::new(&Arc::new(spots), 10);
-        let run = whole(&device, &model, 4 * UNIT * 128, 10);
+        let run = unsharded_run(&device, &model, 4 * UNIT * 128, 10);
         let mut part = Part::new(run.clone(), &device.identity, "hopper").unwrap();
         part.begin(&device.prepare(&i).unwrap());
         let work = CampaignWork { instruction: &i, sequence: run.sequence(), model: &model };
@@ -286,7 +286,7 @@ fn a_run_that_is_ended_early_is_a_whole_run_of_the_cases_that_were_compared() {
 #[test]
 fn parts_cover_the_tiles_of_the_run_once_each_and_by_whole_units() {
     let model = hopper();
-    let run = whole(&Imaginary::new(&Arc::default(), 0), &model, 10 * UNIT * 128 + 1, 1);
+    let run = unsharded_run(&Imaginary::new(&Arc::default(), 0), &model, 10 * UNIT * 128 + 1, 1);
     let i = isa::find(NAME).unwrap();
     for shards in 1..15 {
         let mut next = 0;
@@ -304,7 +304,7 @@ fn parts_cover_the_tiles_of_the_run_once_each_and_by_whole_units() {
 fn a_device_of_another_kind_does_not_join_a_run() {
     let model = hopper();
     let spots = Arc::default();
-    let run = Run { device: "another idea".into(), ..whole(&Imaginary::new(&spots, 0), &model, 1, 1) };
+    let run = Run { device: "another idea".into(), ..unsharded_run(&Imaginary::new(&spots, 0), &model, 1, 1) };
     let open = |_| Ok(Box::new(Imaginary::new(&spots, 0)) as Box<dyn Device>);
     let names = ["x", "y"].map(DeviceName::from);
     let error = drive_all(&run, &model, &mut State::new(&run).unwrap(), &names, &open, &mut |_| Ok(())).unwrap_err();
@@ -334,7 +334,7 @@ fn what_a_device_does_once_and_not_again_is_counted_or_a_failure() {
     for others in [vec![], vec![at(5)], vec![at(900)], vec![at(5), at(6), at(900)]] {
         for room in [10, 2, 0] {
             let device = Imaginary::new(&Arc::new(others.clone()), room);
-            let run = whole(&device, &model, 1 << 20, 10);
+            let run = unsharded_run(&device, &model, 1 << 20, 10);
             let places = Places { spots: device.spots.clone(), room, regimes: run.regimes.len() as u64 };
             let mut state = State::new(&run).unwrap();
             let outcome = drive(&run, &mut state, &mut Once(places, Some(at(700))), &mut |_| Ok(()));

@@ -236,10 +236,10 @@ impl RecordedDrawing<'_> {
                 *left -= samples;
                 drawing.next(samples).tiles
             }
-            RecordedDrawing::Given(trace, taken) => {
-                let from = *taken;
-                *taken = trace.count().min(from + most);
-                trace.padded(from, *taken)
+            RecordedDrawing::Given(trace, next_tile) => {
+                let from = *next_tile;
+                *next_tile = trace.count().min(from + most);
+                trace.padded(from, *next_tile)
             }
         }
     }

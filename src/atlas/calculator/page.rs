@@ -168,14 +168,14 @@ fn help(i: &Instruction) -> String {
     let sparse = i.chunk().map_or_else(String::new, |chunk| {
         format!(" A stores {} of every {} elements: each chunk has {}.", chunk.kept, chunk.length, chunk.rule())
     });
-    let scaled = i.scale.map_or_else(String::new, |scale| {
+    let scale_sentence = i.scale.map_or_else(String::new, |scale| {
         format!(" Every {} elements along k share a scale in {}.", scale.block, scale.format)
     });
     let numbers = if i.a.is_integer() { "3, -7" } else { "1.5, 2^-4, 3*2^-2, inf, nan" };
     let code = i.a.encode_f64(1.0, Rounding::Rne, Overflow::Standard).map_or_else(String::new, |code| i.a.hex(code));
     format!(
         "A is {}, B is {}, C is {} and D is {}. Type numbers ({numbers}) or codes ({code} is 1 in A). \
-         Elements without a field are 0.{sparse}{scaled}",
+         Elements without a field are 0.{sparse}{scale_sentence}",
         i.a, i.b, i.c, i.d
     )
 }

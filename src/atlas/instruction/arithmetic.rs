@@ -97,7 +97,7 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
                 th scope="row" { (feature.name) span.note { (feature.asks) } }
                 @for arithmetic in &entry.arithmetics {
                     td {
-                        @match arithmetic.found(feature.name) {
+                        @match arithmetic.finding(feature.name) {
                             None => "-",
                             Some(words) => {
                                 (words)
@@ -110,7 +110,7 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
         }
     };
     let is_bounded =
-        |arithmetic: &Arithmetic| arithmetic.found("floor").is_some_and(|words| words.ends_with("or less"));
+        |arithmetic: &Arithmetic| arithmetic.finding("floor").is_some_and(|words| words.ends_with("or less"));
     html! {
         p { "Each feature is computed from the model, by directed inputs. A mark is the evidence for the model, one for each generation in the order of the heading; -: the formats hold no operands that show it." }
         (table("Features", &labels, rows))
@@ -148,7 +148,7 @@ fn witnesses(site: &Site, entry: &Entry, arithmetic: &Arithmetic, at: usize) -> 
     let i = &entry.instruction;
     let rows = html! {
         @for cell in &features.cells {
-            @if let Some(words) = &cell.found {
+            @if let Some(words) = &cell.finding {
                 tr {
                     th scope="row" { (cell.feature.name) }
                     td { (words) }

@@ -82,8 +82,8 @@ pub(super) fn splitting(table: &Table) -> Vec<Figure> {
 
 fn against_k(rows: &[Row]) -> Vec<Figure> {
     let points = rows.iter().map(|row| {
-        let found = row.number("k").zip(row.number("max_absolute"));
-        (words(row), found.map(|(k, error)| point(k, error, &format!("k = {k}"))))
+        let coordinates = row.number("k").zip(row.number("max_absolute"));
+        (words(row), coordinates.map(|(k, error)| point(k, error, &format!("k = {k}"))))
     });
     let chart = Chart::new(
         "Products of f32 by splitting",
@@ -137,8 +137,8 @@ fn by_scheme(rows: &[Row], k: f64, Quantity { key, axis, unit, name }: &Quantity
     let points = rows.iter().map(|row| {
         let place = schemes.iter().position(|(_, scheme)| *scheme == row.text("scheme"));
         let hover = |value: f64| format!("{}: {}{unit}", row.text("scheme"), three_digits(value));
-        let found = place.zip(row.number(key));
-        (vec![on(row)], found.map(|(at, value)| Point::new(value, at as f64, hover(value))))
+        let coordinates = place.zip(row.number(key));
+        (vec![on(row)], coordinates.map(|(at, value)| Point::new(value, at as f64, hover(value))))
     });
     let labels = schemes.iter().map(|(products, scheme)| match products {
         1 => format!("{scheme}, 1 product"),

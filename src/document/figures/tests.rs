@@ -62,9 +62,10 @@ fn every_figure_is_readable_at_both_widths_and_its_legends_are_short() {
                 let looks: HashSet<_> = panel.lines.iter().map(|line| line.style % LOOKS).collect();
                 assert!(looks.len() == panel.lines.len(), "{file}: {}, lines that look alike", figure.name);
             }
-            let whole = ["links", "terms of a sum", "warps", "bit of", "binade"];
-            for axis in
-                [&chart.x, &chart.y].into_iter().filter(|axis| whole.iter().any(|word| axis.title.contains(word)))
+            let integer_words = ["links", "terms of a sum", "warps", "bit of", "binade"];
+            for axis in [&chart.x, &chart.y]
+                .into_iter()
+                .filter(|axis| integer_words.iter().any(|word| axis.title.contains(word)))
             {
                 assert!(matches!(axis.scale, Scale::Whole | Scale::Octaves | Scale::Names), "{}", axis.title);
             }

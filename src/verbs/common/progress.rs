@@ -152,12 +152,12 @@ struct Account {
     /// Weight of a step in the rate.
     each: u64,
     differing: u64,
-    begun: Instant,
+    started_at: Instant,
 }
 
 impl Account {
     fn new(what: &str, total: u64, done: u64, each: u64) -> Account {
-        Account { what: what.into(), total, done, before: done, each, differing: 0, begun: Instant::now() }
+        Account { what: what.into(), total, done, before: done, each, differing: 0, started_at: Instant::now() }
     }
 
     /// Continues the same work, or begins another.
@@ -170,7 +170,7 @@ impl Account {
 
     /// The line to print.
     fn line(&self, now: Instant) -> String {
-        let passed = now.duration_since(self.begun).as_secs_f64();
+        let passed = now.duration_since(self.started_at).as_secs_f64();
         if self.total == 0 {
             return format!("{}: for {passed:.0} s", self.what);
         }
@@ -320,8 +320,8 @@ mod tests {
     fn a_bar_shows_share_rate_time_left_and_what_differs() {
         let (progress, paper) = on_paper(false);
         let bar = Bar::new(&progress, "mma", 4_000_000_000_000, 1_000_000_000_000, 128);
-        let begun = shown(&paper);
-        assert!(begun.contains("mma [#######.......................] 25.0%"), "{begun:?}");
+        let at_start = shown(&paper);
+        assert!(at_start.contains("mma [#######.......................] 25.0%"), "{at_start:?}");
         bar.show(2_000_000_000_000, 0);
         let half = shown(&paper);
         assert!(half.contains("50.0%") && half.contains("/s  ") && half.contains(" left"), "{half}");
@@ -347,18 +347,18 @@ mod tests {
     #[test]
     fn where_there_is_no_terminal_lines_say_how_far_work_is() {
         let mut account = Account::new("mma", 400, 100, 128);
-        let begun = account.begun;
-        let after = |seconds| begun + Duration::from_secs(seconds);
+        let started_at = account.started_at;
+        let after = |seconds| started_at + Duration::from_secs(seconds);
         (account.done, account.differing) = (200, 3);
         assert_eq!(account.line(after(50)), "mma: 50.0 %, 2.560e2/s, 100 s left, 3 differ");
         (account.done, account.differing) = (400, 0);
         assert_eq!(account.line(after(100)), "mma: 100.0 %, 3.840e2/s, 0 s left");
         account.follow(Stage::of("reducing"));
-        assert_eq!(account.line(account.begun + Duration::from_secs(7)), "reducing: for 7 s");
+        assert_eq!(account.line(account.started_at + Duration::from_secs(7)), "reducing: for 7 s");
         account.follow(Stage { what: "first", done: 0, total: 4 });
-        let begun = account.begun;
+        let started_at = account.started_at;
         account.follow(Stage { what: "second", done: 1, total: 4 });
-        assert_eq!(account.line(begun + Duration::from_secs(10)), "second: 25.0 %, 1.000e-1/s, 30 s left");
+        assert_eq!(account.line(started_at + Duration::from_secs(10)), "second: 25.0 %, 1.000e-1/s, 30 s left");
         assert!(Progress::on(ProgressDrawTarget::hidden(), false, true).reporter.is_none());
         assert!(Progress::on(ProgressDrawTarget::hidden(), false, false).reporter.is_some());
     }
@@ -367,8 +367,8 @@ mod tests {
     fn steps_of_known_number_show_their_share_on_a_terminal() {
         let (progress, paper) = on_paper(false);
         progress.at(Stage { what: "first", done: 0, total: 4 });
-        let begun = shown(&paper);
-        assert!(begun.contains("[....................] 0.0%") && begun.contains("first"), "{begun:?}");
+        let at_start = shown(&paper);
+        assert!(at_start.contains("[....................] 0.0%") && at_start.contains("first"), "{at_start:?}");
         progress.at(Stage { what: "second", done: 1, total: 4 });
         let next = shown(&paper);
         assert!(next.contains("[#####...............] 25.0%") && next.contains(" left  second"), "{next:?}");

@@ -82,20 +82,20 @@ impl Selection {
         notes: &mut Vec<String>,
         ask: impl FnOnce(&mut dyn Device, &mut dyn FnMut(&Instruction, Result<T>) -> Result<()>) -> Result<()>,
     ) -> (Vec<T>, Result<()>) {
-        let mut found = Vec::new();
+        let mut results = Vec::new();
         let (mut done, total) = (0, instructions.len() as u64);
         let what = format!("asking {}", device.identity().name);
         progress.at(Stage { what: &what, done, total });
         let outcome = ask(device, &mut |_, outcome| {
             match outcome {
                 Err(error) if self.all && error.exit_status() == 2 => notes.push(error.to_string()),
-                outcome => found.push(outcome?),
+                outcome => results.push(outcome?),
             }
             done += 1;
             progress.at(Stage { what: &what, done, total });
             Ok(())
         });
-        (found, outcome)
+        (results, outcome)
     }
 }
 

@@ -200,8 +200,8 @@ impl Tree<'_> {
             // Only an aligned sum can stay unrounded, and not the last one.
             open = aligned && self.draw.chance(3);
             parts.extend(aligned.then(|| self.draw.alignment(!open)));
-            let whole = !products.is_empty() && !products.contains("scale-sums");
-            let normalised = aligned && whole && self.draw.chance(4);
+            let has_unscaled_products = !products.is_empty() && !products.contains("scale-sums");
+            let normalised = aligned && has_unscaled_products && self.draw.chance(4);
             parts.extend(normalised.then(|| "normalised = true".into()));
             let zero = !open && self.draw.chance(2);
             parts.extend(zero.then(|| {

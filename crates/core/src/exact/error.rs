@@ -44,7 +44,7 @@ impl ExactSum<'_> {
                 Some(ldexp(quotient, difference.exponent - exact.exponent))
             }
         };
-        let ulps = ulp_exponent(d, &exact).map(|exponent| difference.scaled(-exponent).to_f64());
+        let ulps = ulp_exponent(d, &exact).map(|exponent| difference.times_power_of_two(-exponent).to_f64());
         Some(Deviation { absolute: difference.to_f64(), relative, ulps })
     }
 }

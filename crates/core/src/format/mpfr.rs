@@ -81,14 +81,14 @@ pub(crate) fn decode_into(value: &mut Float, format: &Format, code: u64) {
 pub struct Rounder {
     units: Float,
     fraction: Float,
-    whole: Integer,
+    integer_part: Integer,
 }
 
 impl Rounder {
     /// Buffers for numbers of up to `precision` bits.
     pub fn new(precision: u32) -> Self {
         let precision = precision.max(OPERAND_BITS) + SPARE_BITS;
-        Rounder { units: Float::new(precision), fraction: Float::new(precision), whole: Integer::new() }
+        Rounder { units: Float::new(precision), fraction: Float::new(precision), integer_part: Integer::new() }
     }
 
     /// Code of `value`, by the rules of [`Format::encode`].
@@ -179,11 +179,11 @@ impl Rounder {
         fraction.assign(&*units);
         units.floor_mut();
         *fraction -= &*units;
-        let finite = units.to_integer_in_place(&mut self.whole);
-        let whole = self.whole.to_u128().filter(|_| finite);
-        let whole = whole.expect("a magnitude below 2^128 units");
+        let finite = units.to_integer_in_place(&mut self.integer_part);
+        let integer_part = self.integer_part.to_u128().filter(|_| finite);
+        let integer_part = integer_part.expect("a magnitude below 2^128 units");
         let (inexact, negative) = (!fraction.is_zero(), value.is_sign_negative());
-        let even = whole.is_multiple_of(2) != odd_below;
+        let even = integer_part.is_multiple_of(2) != odd_below;
         let away = match rounding {
             Rounding::Rne => *fraction > 0.5 || *fraction == 0.5 && !even,
             Rounding::Rna => *fraction >= 0.5,
@@ -199,7 +199,7 @@ impl Rounder {
                 fraction.get_exp().is_some_and(|exponent| exponent > bits as i32)
             }
         };
-        (whole + u128::from(away), inexact)
+        (integer_part + u128::from(away), inexact)
     }
 }
 

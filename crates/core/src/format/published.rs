@@ -81,7 +81,7 @@ const fn widened<const N: usize>(numbers: [f32; N]) -> [f64; N] {
 }
 
 /// `significand * 2^exponent`, a normal number of binary64.
-const fn scaled(significand: u64, exponent: i32) -> f64 {
+const fn normal_number(significand: u64, exponent: i32) -> f64 {
     let leading = 63 - significand.leading_zeros() as i32;
     let trailing = significand << (52 - leading) & ((1 << 52) - 1);
     f64::from_bits(((exponent + leading + 1023) as u64) << 52 | trailing)
@@ -113,7 +113,7 @@ const fn hif8_magnitude(bits: u64) -> f64 {
         0x08.. => (4, 0),
         0 => return 0.0,
         // No exponent field: powers of two below the normal numbers.
-        _ => return scaled(1, bits as i32 - 23),
+        _ => return normal_number(1, bits as i32 - 23),
     };
     let trailing_bits = 7 - dot_bits - exponent_bits;
     let trailing = bits & ((1 << trailing_bits) - 1);
@@ -129,7 +129,7 @@ const fn hif8_magnitude(bits: u64) -> f64 {
     if exponent == 15 && trailing == 1 {
         return f64::INFINITY;
     }
-    scaled(1 << trailing_bits | trailing, exponent - trailing_bits)
+    normal_number(1 << trailing_bits | trailing, exponent - trailing_bits)
 }
 
 const POSIT8_VALUES: [f64; 256] = {
@@ -172,5 +172,5 @@ const fn posit(code: i32, width: u32) -> f64 {
     // Bits beyond the code's end are zeros.
     let rest = ((bits as u64) << 32) << run << 1;
     let exponent = 4 * regime + (rest >> 62) as i32;
-    scaled(1 << 32 | rest << 2 >> 32, exponent - 32)
+    normal_number(1 << 32 | rest << 2 >> 32, exponent - 32)
 }

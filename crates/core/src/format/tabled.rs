@@ -39,7 +39,7 @@ impl Exact for Finite {
             return compare(self, &point.from);
         }
         let [from, to] = point.terms();
-        order(&exact_sum([self.scaled(point.bits as i32), from.negated(), to.negated()]))
+        order(&exact_sum([self.times_power_of_two(point.bits as i32), from.negated(), to.negated()]))
     }
 }
 

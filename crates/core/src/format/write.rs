@@ -69,7 +69,7 @@ impl Decoded {
 
     /// Value as `M*2^E`, integer significand times quantum: `8*2^-3` for the e4m3 number 1.
     /// `0`, `inf`, `NaN`.
-    pub fn scaled(&self) -> String {
+    pub fn exact_text(&self) -> String {
         self.signed(format!("{}*2^{}", self.significand, self.exponent))
     }
 
@@ -155,8 +155,8 @@ mod tests {
         ] {
             assert_eq!(decimal(format, code), text, "{format} {code:#x}");
         }
-        assert_eq!(find("e4m3").unwrap().decode(0x38).scaled(), "8*2^-3");
-        assert_eq!(find("bf16").unwrap().decode(0x8001).scaled(), "-1*2^-133");
+        assert_eq!(find("e4m3").unwrap().decode(0x38).exact_text(), "8*2^-3");
+        assert_eq!(find("bf16").unwrap().decode(0x8001).exact_text(), "-1*2^-133");
     }
 
     /// Every code of formats of at most 16 bits, and every 65,521st of wider formats.
@@ -178,7 +178,7 @@ mod tests {
                     assert_eq!(datum.decimal(), "NaN");
                     continue;
                 }
-                assert_eq!(again(&datum.scaled()), Some(datum), "{format} {code:#x} {}", datum.scaled());
+                assert_eq!(again(&datum.exact_text()), Some(datum), "{format} {code:#x} {}", datum.exact_text());
                 let decimal = datum.decimal();
                 assert_eq!(again(decimal.replace('~', "").as_str()), Some(datum), "{format} {code:#x} {decimal}");
             }

@@ -70,9 +70,9 @@ impl Draw {
             }
             Draw::Magnitudes(low, high) => {
                 let exponent = low + (high - low) * random.random::<f64>();
-                let whole = exponent.floor();
+                let integer_exponent = exponent.floor();
                 // A significand between the powers of two, without a logarithm, which machines may round differently.
-                let magnitude = (1.0 + (exponent - whole)) * 2f64.powi(whole as i32);
+                let magnitude = (1.0 + (exponent - integer_exponent)) * 2f64.powi(integer_exponent as i32);
                 if random.random_bool(0.5) { -magnitude } else { magnitude }
             }
         }
@@ -94,17 +94,17 @@ impl fmt::Display for Draw {
 ///
 /// A library's exp may differ between machines.
 fn exponential(x: f64) -> f64 {
-    let whole = (x * std::f64::consts::LOG2_E).round();
-    let rest = x - whole * std::f64::consts::LN_2;
+    let power = (x * std::f64::consts::LOG2_E).round();
+    let rest = x - power * std::f64::consts::LN_2;
     // Taylor's series up to |rest| = 0.35, innermost term first.
     let series = (1..=18).rev().fold(1.0, |sum, n| 1.0 + sum * rest / f64::from(n));
-    series * 2f64.powi(whole as i32)
+    series * 2f64.powi(power as i32)
 }
 
 /// Binary exponent of a positive number in [`Draw::Magnitudes`], linear between powers of two.
 fn exponent(x: f64) -> f64 {
-    let whole = ((x.to_bits() >> 52) as i32 - 1023).max(-1022);
-    f64::from(whole) + (x / 2f64.powi(whole) - 1.0)
+    let integer_exponent = ((x.to_bits() >> 52) as i32 - 1023).max(-1022);
+    f64::from(integer_exponent) + (x / 2f64.powi(integer_exponent) - 1.0)
 }
 
 #[cfg(test)]

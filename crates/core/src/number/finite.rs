@@ -58,7 +58,7 @@ impl Finite {
     }
 
     /// `self * 2^exponent`.
-    pub fn scaled(&self, exponent: i32) -> Finite {
+    pub fn times_power_of_two(&self, exponent: i32) -> Finite {
         Finite { exponent: self.exponent.saturating_add(exponent), ..*self }
     }
 

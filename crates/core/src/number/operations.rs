@@ -107,9 +107,9 @@ mod tests {
 
     fn rational(x: &Finite) -> Rational {
         let magnitude = Rational::from(x.significand);
-        let scaled =
+        let absolute_value =
             if x.exponent < 0 { magnitude >> x.exponent.unsigned_abs() } else { magnitude << x.exponent as u32 };
-        if x.negative { -scaled } else { scaled }
+        if x.negative { -absolute_value } else { absolute_value }
     }
 
     fn finite() -> impl Strategy<Value = Finite> {

@@ -97,8 +97,8 @@ fn read_scaled(significand: &str, exponent: &str) -> Option<Magnitude> {
 
 /// Digits of `text` as one integer, and how many of them follow the point.
 fn read_digits(text: &str, base: u32) -> Option<(BigUint, i32)> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = format!("{whole}{fraction}");
+    let (integer_digits, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = format!("{integer_digits}{fraction}");
     let valid = !digits.is_empty() && digits.chars().all(|c| c.is_digit(base));
     let integer = valid.then(|| BigUint::parse_bytes(digits.as_bytes(), base))??;
     Some((integer, fraction.len() as i32))

@@ -114,15 +114,15 @@ fn ratio(x: u64, y: u64) -> (u64, bool) {
 /// The dividend is left-justified, the divisor has a normal number's precision.
 #[inline(always)]
 fn quotient<W: Word>(dividend: W, divisor: W) -> (W, u32) {
-    let whole = dividend / divisor;
-    let rest = dividend - whole * divisor;
-    let zeros = whole.leading_zeros();
+    let integer_quotient = dividend / divisor;
+    let rest = dividend - integer_quotient * divisor;
+    let zeros = integer_quotient.leading_zeros();
     if W::BITS == 64 {
         // At least 33 bits: two more than the precision, enough without random bits.
-        return (whole << zeros | W::bit(rest != W::ZERO), zeros);
+        return (integer_quotient << zeros | W::bit(rest != W::ZERO), zeros);
     }
     // The remainder is less than the divisor and can be shifted as far.
     let rest = rest << zeros;
     let fraction = rest / divisor;
-    (whole << zeros | fraction | W::bit(fraction * divisor != rest), zeros)
+    (integer_quotient << zeros | fraction | W::bit(fraction * divisor != rest), zeros)
 }

@@ -295,7 +295,7 @@ struct Sum([Finite; 2]);
 
 impl Exact for Sum {
     fn compare(&self, point: &Point) -> Ordering {
-        let terms = self.0.map(|term| term.scaled(point.bits as i32));
+        let terms = self.0.map(|term| term.times_power_of_two(point.bits as i32));
         let point = point.terms().map(|term| Finite { negative: !term.negative, ..term });
         order(&exact_sum(terms.into_iter().chain(point)))
     }

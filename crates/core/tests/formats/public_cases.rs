@@ -138,7 +138,7 @@ impl Asked {
                 )
             }
             BestScale(element, numbers) => {
-                let format = BlockFormat::scaled(find(element)?, 1, numbers.len())?;
+                let format = BlockFormat::with_f32_scales(find(element)?, 1, numbers.len())?;
                 let quantizer = Quantizer { rule: block::find_rule("mse")?, ..Quantizer::new(format) };
                 let blocks = quantizer.quantize(&numbers, numbers.len());
                 let values: Vec<String> = blocks.dequantize().iter().map(f32::to_string).collect();

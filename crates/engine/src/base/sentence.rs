@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_sentence_begins_with_a_capital_letter_or_with_a_name() {
-        for (text, begun) in [
+        for (text, sentence) in [
             ("the recording gives 1", "The recording gives 1"),
             ("round-robin: 2", "Round-robin: 2"),
             ("floor: -133", "Floor: -133"),
@@ -59,7 +59,7 @@ mod tests {
             ("mma.m16n8k16 differs", "mma.m16n8k16 differs"),
             ("", ""),
         ] {
-            assert_eq!(capitalised(text), begun);
+            assert_eq!(capitalised(text), sentence);
         }
     }
 }

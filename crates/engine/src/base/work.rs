@@ -177,15 +177,15 @@ mod tests {
 
     #[test]
     fn results_before_an_error_are_taken_and_later_items_are_not_begun() {
-        let begun = AtomicUsize::new(0);
+        let started_items = AtomicUsize::new(0);
         let fails = |n: usize, (): &mut ()| {
-            begun.fetch_add(1, Ordering::Relaxed);
+            started_items.fetch_add(1, Ordering::Relaxed);
             if n < 10 { Ok(n) } else { Err(Error::request("no")) }
         };
-        let mut taken = Vec::new();
-        assert_eq!(each(0..100_000, 64, fails, |n| taken.push(n)), Err(Error::request("no")));
-        assert_eq!(taken, (0..10).collect::<Vec<_>>());
-        assert!(begun.into_inner() < 1000);
+        let mut results = Vec::new();
+        assert_eq!(each(0..100_000, 64, fails, |n| results.push(n)), Err(Error::request("no")));
+        assert_eq!(results, (0..10).collect::<Vec<_>>());
+        assert!(started_items.into_inner() < 1000);
     }
 
     #[test]
@@ -195,9 +195,9 @@ mod tests {
             asked.set(asked.get() + 1);
             (asked.get() == 3).then_some(Interruption::Term)
         };
-        let (mut taken, stopped) = (Vec::new(), Err(Error::Interrupted { by: Interruption::Term }));
-        let outcome = interruptible(third.clone(), || each(0.., 1, |n: usize, (): &mut ()| Ok(n), |n| taken.push(n)));
-        assert_eq!((outcome, taken.len()), (stopped.clone(), 2 * threads::count()));
+        let (mut results, stopped) = (Vec::new(), Err(Error::Interrupted { by: Interruption::Term }));
+        let outcome = interruptible(third.clone(), || each(0.., 1, |n: usize, (): &mut ()| Ok(n), |n| results.push(n)));
+        assert_eq!((outcome, results.len()), (stopped.clone(), 2 * threads::count()));
         let mut done = 0;
         let count = |range: Range<u64>| {
             done = range.end;

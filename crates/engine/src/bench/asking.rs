@@ -90,7 +90,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The bench that asks whole tiles.
-    pub fn whole(self) -> Bench<'a> {
+    pub fn asking_whole_tiles(self) -> Bench<'a> {
         Bench { answers: Answers::new(&self.instruction), ..self }
     }
 

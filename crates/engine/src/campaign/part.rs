@@ -188,7 +188,7 @@ impl Part {
             |case: &Case| [&case.a, &case.b, &case.positions, &case.scale_a, &case.scale_b].map(|codes| codes.len());
         let kept = i.chunk().map_or(0, |chunk| chunk.length as u64);
         let scale = i.scale.map_or(i.a, |scale| scale.format);
-        let whole = |answer: &Answer| {
+        let is_well_formed = |answer: &Answer| {
             let case = &answer.case;
             lengths(case) == lengths(&zeros)
                 && case.positions.iter().all(|position| *position < kept)
@@ -204,8 +204,8 @@ impl Part {
             && (spot.column as usize) < i.n
             && *count > 0
             && *regime < self.run.regimes.len()
-            && whole(original)
-            && reduced.as_ref().is_none_or(whole)
+            && is_well_formed(original)
+            && reduced.as_ref().is_none_or(is_well_formed)
     }
 }
 

@@ -189,7 +189,7 @@ impl Run {
     }
 
     /// The whole run.
-    pub fn whole(&self) -> Run {
+    pub fn unsharded(&self) -> Run {
         Run { shard: 1, shards: 1, ..self.clone() }
     }
 }

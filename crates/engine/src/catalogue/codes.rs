@@ -51,6 +51,6 @@ fn row(format: &Format, code: u64) -> CodeRow {
         class: datum.class.name(),
         value: datum.to_f64(),
         decimal: datum.decimal(),
-        scaled: datum.scaled(),
+        scaled: datum.exact_text(),
     }
 }

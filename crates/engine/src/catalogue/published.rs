@@ -132,7 +132,7 @@ fn range(format: &Format, text: &str) -> (String, bool) {
     let largest = format.decode(format.largest(false));
     if let Some(exponent) = text.strip_prefix("2^(±").and_then(|rest| rest.strip_suffix(')')) {
         let smallest = format.decode(format.smallest_normal());
-        let ours = format!("{} to {}", smallest.scaled(), largest.scaled());
+        let ours = format!("{} to {}", smallest.exact_text(), largest.exact_text());
         return (ours.clone(), ours == format!("1*2^-{exponent} to 1*2^{exponent}"));
     }
     let decimal = largest.decimal();

@@ -138,8 +138,8 @@ mod tests {
         let mut device = Noted(ModelDevice::open("volta").unwrap(), Vec::new());
         let tiles = Sequence::Random { seed: 0 }.tiles(&i, 0, 50);
         let mut batches = Batches::default();
-        let whole = batches.execute(&mut device, &i, MatrixShape { rows: 8, columns: 8 }, &tiles).unwrap();
-        assert_eq!(whole.as_bytes(), device.0.execute(&i, &tiles).unwrap().as_bytes());
+        let outputs = batches.execute(&mut device, &i, MatrixShape { rows: 8, columns: 8 }, &tiles).unwrap();
+        assert_eq!(outputs.as_bytes(), device.0.execute(&i, &tiles).unwrap().as_bytes());
         assert_eq!((device.1[0], device.1.iter().sum::<usize>(), batches.tiles), (1, 50, 50));
         let part = batches.execute(&mut device, &i, MatrixShape { rows: 2, columns: 3 }, &tiles.slice(0, 0)).unwrap();
         assert_eq!((part.len(), batches.tiles), (0, 50));

@@ -90,8 +90,8 @@ pub trait Device {
     /// As [`Device::execute`].
     fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
         let codes = self.execute(instruction, &tiles.padded(instruction, m, n))?;
-        let whole = MatrixShape { rows: instruction.m, columns: instruction.n };
-        Ok(codes.resized(whole, MatrixShape { rows: m, columns: n }))
+        let full_shape = MatrixShape { rows: instruction.m, columns: instruction.n };
+        Ok(codes.resized(full_shape, MatrixShape { rows: m, columns: n }))
     }
 
     /// The model of a simulated device, whose arithmetic is known.

@@ -119,12 +119,12 @@ impl Device for TraceDevice {
         }
         let part = self.trace.part();
         let request = tiles.resized(instruction, &part);
-        let whole = request.resized(&part, instruction);
+        let padded_request = request.resized(&part, instruction);
         let each = part.m * part.n;
         let mut d = Codes::zeros(instruction.d, 0);
         for at in 0..tiles.count {
             // Beyond the recorded k a request must be zero, as in the recording.
-            if !same(&whole, at, tiles, at) {
+            if !same(&padded_request, at, tiles, at) {
                 return Err(self.not_recorded(at));
             }
             let number = self.recorded(&request, at)?;

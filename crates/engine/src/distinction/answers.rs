@@ -103,9 +103,9 @@ impl Answerer<'_> {
             (Answerer::Model(arithmetic), _) => Ok(arithmetic.answers(inputs)),
             (Answerer::Device(device, i), InputBatch::Cases(cases)) => cases_on(*device, i, cases, i.m.min(i.n)),
             (Answerer::Device(device, i), InputBatch::Tiles(from, tiles)) => {
-                let whole = MatrixShape { rows: i.m, columns: i.n };
-                let outputs = Batches::default().execute(*device, i, whole, &tiles.resized(from, i))?;
-                Ok(outputs.resized(whole, MatrixShape { rows: from.m, columns: from.n }))
+                let full_shape = MatrixShape { rows: i.m, columns: i.n };
+                let outputs = Batches::default().execute(*device, i, full_shape, &tiles.resized(from, i))?;
+                Ok(outputs.resized(full_shape, MatrixShape { rows: from.m, columns: from.n }))
             }
         }
     }

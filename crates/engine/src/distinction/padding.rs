@@ -23,8 +23,8 @@ pub(super) fn without_zeros(program: &Program, short: &Instruction) -> Option<Pr
             ElementaryOperation::Multiply(multiply) => {
                 let first = multiply.factors.iter().position(|factors| factors.k >= stored);
                 let alone = |source: &Source| matches!(source, Source::Product(step, at) if *step == number && Some(*at) >= first);
-                let whole = !matches!(multiply.scaling, Scaling::Sums(run) if !stored.is_multiple_of(run));
-                if first.is_some() && (used.iter().any(alone) || !whole) {
+                let full_runs = !matches!(multiply.scaling, Scaling::Sums(run) if !stored.is_multiple_of(run));
+                if first.is_some() && (used.iter().any(alone) || !full_runs) {
                     return None;
                 }
                 multiply.factors.retain(|factors| factors.k < stored);

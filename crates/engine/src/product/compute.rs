@@ -434,7 +434,7 @@ impl Work<'_> {
         let Work { schedule, factors, .. } = *self;
         let numbers = Numbers::new(schedule);
         let d = schedule.instruction.d;
-        let scaled = schedule.scales.is_some_and(|scales| !scales.multiply.is_at_end());
+        let has_run_scales = schedule.scales.is_some_and(|scales| !scales.multiply.is_at_end());
         let first = sums.is_none();
         let sums = sums.get_or_insert_with(|| vec![0.0; block.elements()]);
         let mut places = sums.iter_mut();
@@ -442,7 +442,7 @@ impl Work<'_> {
             let Some(sum) = places.next() else { return };
             // Any scale will do for a run of zeros.
             let scales =
-                k.filter(|_| scaled).and_then(|k| factors.scales_at(schedule, ElementPlace { row, column }, k));
+                k.filter(|_| has_run_scales).and_then(|k| factors.scales_at(schedule, ElementPlace { row, column }, k));
             let before = (!first).then_some(&*sum);
             *sum = epilogue::promoted(&numbers, schedule, before, &value(d, codes.get(at)), scales);
         });

@@ -55,8 +55,8 @@ pub fn equal(programs: [&Program; 2]) -> Option<String> {
 fn rising(pair: &RulePair) -> Option<String> {
     let i = pair.instruction;
     let saturates = |rule: &Rule| {
-        let whole = rule.accumulator.is_none() && rule.group_bits.is_none();
-        rule.step == Step::Integer && rule.wrap == Some(Wrap::Saturate) && whole
+        let has_width_of_d = rule.accumulator.is_none() && rule.group_bits.is_none();
+        rule.step == Step::Integer && rule.wrap == Some(Wrap::Saturate) && has_width_of_d
     };
     let unsigned = [i.a, i.b].iter().all(|format| format.encoding == Encoding::Integer { signed: false });
     (unsigned && pair.rules.iter().all(|rule| saturates(rule)))

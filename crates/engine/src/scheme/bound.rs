@@ -44,7 +44,7 @@ pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, referenc
             (units, Some((x, missing(scheme, x), partial_sums(scheme, x, terms))))
         }
         (OperandSplit::Moduli(moduli), OperandSplit::Moduli(_)) => {
-            let (rows, columns) = moduli::scaled(moduli, a, b);
+            let (rows, columns) = moduli::unit_exponents(moduli, a, b);
             ([rows, columns], None)
         }
         _ => return None,

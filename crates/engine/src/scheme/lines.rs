@@ -37,10 +37,10 @@ impl LineSplitter {
         if rest.iter().zip(values).any(|(single, value)| f64::from(*single) != *value) {
             return false;
         }
-        let (mut numbers, mut scaled) = (vec![0.0; values.len()], vec![0.0; values.len()]);
+        let (mut numbers, mut products) = (vec![0.0; values.len()], vec![0.0; values.len()]);
         for ((coder, scale), bytes) in self.0.iter().zip(parts) {
-            multiply(&rest, *scale, &mut scaled);
-            if !coder.encode(&scaled, bytes, &mut numbers) {
+            multiply(&rest, *scale, &mut products);
+            if !coder.encode(&products, bytes, &mut numbers) {
                 return false;
             }
             subtract(&mut rest, &numbers, *scale);

@@ -126,7 +126,7 @@ impl Residues {
 /// The exponents of the units of rows of A and columns of B.
 ///
 /// An element is truncated to a multiple of 2^exponent.
-pub(super) fn scaled(moduli: &Moduli, a: &NumberMatrix, b: &NumberMatrix) -> (Vec<i32>, Vec<i32>) {
+pub(super) fn unit_exponents(moduli: &Moduli, a: &NumberMatrix, b: &NumberMatrix) -> (Vec<i32>, Vec<i32>) {
     let half = half(&product(&moduli.moduli));
     match moduli.scaling {
         Scaling::Fast => {

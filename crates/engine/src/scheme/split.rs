@@ -46,7 +46,7 @@ impl Scheme {
     pub(super) fn split(&self, a: &NumberMatrix, b: &NumberMatrix) -> Result<(SplitMatrix, SplitMatrix)> {
         match (&self.a, &self.b) {
             (OperandSplit::Moduli(moduli), OperandSplit::Moduli(_)) => {
-                let (rows, columns) = moduli::scaled(moduli, a, b);
+                let (rows, columns) = moduli::unit_exponents(moduli, a, b);
                 let x = self.a.with_exponents(a, SliceLine::Row, rows)?;
                 Ok((x, self.a.with_exponents(b, SliceLine::Column, columns)?))
             }

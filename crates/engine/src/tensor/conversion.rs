@@ -324,7 +324,7 @@ mod tests {
         let source = Tensor::Scalar(f32, Codes::from_values(f32, &words));
         let e4m3 = find("e4m3").unwrap();
         let rounding = Rounding::Sr { random: 0, bits: 32 };
-        let rows = BlockFormat::scaled(e4m3, 1, 100).unwrap();
+        let rows = BlockFormat::with_f32_scales(e4m3, 1, 100).unwrap();
         for target in [
             ConversionTarget::Scalar { format: e4m3, rounding, overflow: Overflow::Saturate },
             ConversionTarget::Blocks(Quantizer { rounding, ..Quantizer::new(rows) }),
@@ -346,7 +346,7 @@ mod tests {
         let words = [f32::NAN, 1.0, 2.0, 448.0].map(|value| u64::from(value.to_bits()));
         let source = Tensor::Scalar(f32, Codes::from_values(f32, &words));
         let of = |rows| {
-            let format = BlockFormat::scaled(find("e4m3").unwrap(), rows, BlockFormat::WHOLE).unwrap();
+            let format = BlockFormat::with_f32_scales(find("e4m3").unwrap(), rows, BlockFormat::WHOLE).unwrap();
             convert(&source, 2, &ConversionTarget::Blocks(Quantizer::new(format)))
         };
         assert!(of(BlockFormat::WHOLE).unwrap_err().to_string().contains("one scale for all values"));

@@ -142,7 +142,7 @@ impl ElementReader {
 
 /// A little-endian word of at most 8 bytes.
 fn word(bytes: &[u8]) -> u64 {
-    let mut whole = [0; 8];
-    whole[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(whole)
+    let mut padded = [0; 8];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(padded)
 }

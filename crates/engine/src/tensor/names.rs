@@ -72,11 +72,11 @@ impl ArrayNames {
                 "‹layout={layout}›: '{tensor}' has the shape {shape:?}, and {what}; leave it out by ‹exclude›, or omit ‹layout›"
             )))
         };
-        let whole = BlockFormat::WHOLE;
-        if self.whole_blocks && format.rows == 1 && format.length < whole && !row.is_multiple_of(format.length) {
+        let full_extent = BlockFormat::WHOLE;
+        if self.whole_blocks && format.rows == 1 && format.length < full_extent && !row.is_multiple_of(format.length) {
             return refused(format!("programs read rows of whole blocks of {}", format.length));
         }
-        let in_blocks = format.rows < whole && format.length < whole;
+        let in_blocks = format.rows < full_extent && format.length < full_extent;
         if let Some(most) = self.dimensions.filter(|most| in_blocks && shape.len() > *most) {
             return refused(format!("programs read tensors of {most} dimensions"));
         }

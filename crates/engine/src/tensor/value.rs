@@ -122,7 +122,7 @@ fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, Option
         (Real::Finite(result), Real::Finite(value)) => {
             let difference = result.minus(value);
             let direction = if difference.is_zero() { Ordering::Equal } else { sign(difference.negative) };
-            let units = |exponent: i32| difference.scaled(-exponent).to_f64();
+            let units = |exponent: i32| difference.times_power_of_two(-exponent).to_f64();
             let error = if difference.is_zero() { Some(0.0) } else { ulp_exponent(format, value).map(units) };
             Some((direction, error))
         }

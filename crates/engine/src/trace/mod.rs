@@ -142,8 +142,8 @@ impl Trace {
     /// The recorded tiles `from..to` at the instruction's full k, as they were executed.
     /// Panics if the range is not within the trace.
     pub fn tiles(&self, from: usize, to: usize) -> Tiles {
-        let whole = part(&self.instruction, [self.m, self.n, self.instruction.k]);
-        self.inputs.slice(from, to).resized(&self.part(), &whole)
+        let full_k = part(&self.instruction, [self.m, self.n, self.instruction.k]);
+        self.inputs.slice(from, to).resized(&self.part(), &full_k)
     }
 
     /// The recorded tiles `from..to` at the instruction's full shape, zero outside the recorded part.

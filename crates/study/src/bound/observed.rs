@@ -39,7 +39,7 @@ pub struct ObservedErrors {
 /// Results in formats that saturate instead of overflowing count where they are finite. `progress` gets the number of cases so far.
 ///
 /// # Errors
-/// An instruction without a bound; [`Error::Interrupted`](crate::Error::Interrupted), with what was found in `found`.
+/// An instruction without a bound; [`Error::Interrupted`](crate::Error::Interrupted), with what was found in `observed`.
 pub fn observe(
     model: &Model,
     instruction: &Instruction,

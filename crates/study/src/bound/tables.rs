@@ -110,14 +110,14 @@ fn bounds(claim: &Claim, ks: &[usize], seed: u64, rows: &mut Vec<BoundRow>) -> R
             interrupt::check()?;
             let bound = relative(&OrderFreeBounds::new(&claim.model, schedule, *k)?);
             // A family has bounds alone: each search takes its time.
-            let found = if claim.is_exact { largest_found(claim, schedule, *k, seed)? } else { None };
-            rows.push(row(schedule, *k, &bound, found));
+            let largest = if claim.is_exact { largest_found(claim, schedule, *k, seed)? } else { None };
+            rows.push(row(schedule, *k, &bound, largest));
         }
     }
     Ok(())
 }
 
-fn row(schedule: &Schedule, k: usize, bound: &ErrorBound, found: Option<f64>) -> BoundRow {
+fn row(schedule: &Schedule, k: usize, bound: &ErrorBound, largest: Option<f64>) -> BoundRow {
     let source = |source| bound.source(source);
     BoundRow {
         instruction: schedule.instruction.to_string(),
@@ -128,8 +128,8 @@ fn row(schedule: &Schedule, k: usize, bound: &ErrorBound, found: Option<f64>) ->
         k,
         worst: bound.finite(),
         probable: bound.probable(RISK),
-        found,
-        tightness: found.map(|found| bound.finite() / found),
+        found: largest,
+        tightness: largest.map(|largest| bound.finite() / largest),
         alignment: source(ErrorSource::Alignment),
         step: source(ErrorSource::Step),
         promotion: source(ErrorSource::Promotion),
@@ -139,19 +139,19 @@ fn row(schedule: &Schedule, k: usize, bound: &ErrorBound, found: Option<f64>) ->
 }
 
 /// The observed errors of an instruction in a row.
-pub fn observed(i: &Instruction, model: &str, found: &ObservedErrors) -> ObservedRow {
+pub fn observed(i: &Instruction, model: &str, errors: &ObservedErrors) -> ObservedRow {
     let codes = |format: &crate::format::Format, codes: &[u64]| -> Vec<String> {
         codes.iter().map(|code| format!("{code:#0width$x}", width = 2 + (format.bits as usize).div_ceil(4))).collect()
     };
-    let case = found.first.as_ref().or(found.tightest_case.as_ref());
+    let case = errors.first.as_ref().or(errors.tightest_case.as_ref());
     ObservedRow {
         instruction: i.to_string(),
         model: model.into(),
-        cases: found.cases,
-        unbounded: found.unbounded,
-        exact: found.exact,
-        violations: found.violations,
-        tightest: found.tightest,
+        cases: errors.cases,
+        unbounded: errors.unbounded,
+        exact: errors.exact,
+        violations: errors.violations,
+        tightest: errors.tightest,
         a: case.map_or(Vec::new(), |case| codes(i.a, &case.a)),
         b: case.map_or(Vec::new(), |case| codes(i.b, &case.b)),
         c: case.and_then(|case| codes(i.c, &[case.c]).pop()),
@@ -179,12 +179,12 @@ fn answer(claim: &Claim, rows: &[BoundRow]) -> Option<String> {
 }
 
 /// The answer about observed errors.
-pub fn observed_answer(i: &Instruction, found: &ObservedErrors) -> String {
-    let cases = grouped(found.cases as i64);
-    match found.violations {
+pub fn observed_answer(i: &Instruction, errors: &ObservedErrors) -> String {
+    let cases = grouped(errors.cases as i64);
+    match errors.violations {
         0 => format!(
             "All {cases} dot-product-adds of {i} are within their bounds; the largest error is {:.3} of its bound.",
-            found.tightest
+            errors.tightest
         ),
         count => format!("{} of {cases} dot-product-adds of {i} are outside their bounds.", grouped(count as i64)),
     }

@@ -71,8 +71,11 @@ fn a_search_comes_within_ten_times_of_the_bounds_of_usual_schedules_and_never_ab
         let claim = Claim::of_schedule(Model::load(model).unwrap(), schedule.clone());
         for k in [schedule.instruction.k, 256] {
             let bound = tables::relative(&OrderFreeBounds::new(&claim.model, &schedule, k).unwrap()).worst();
-            let found = largest_found(&claim, &schedule, k, 7).unwrap().unwrap_or(0.0);
-            assert!(found <= bound && found >= bound / 10.0, "{model} {instruction} k {k}: {found:e} of {bound:e}");
+            let largest = largest_found(&claim, &schedule, k, 7).unwrap().unwrap_or(0.0);
+            assert!(
+                largest <= bound && largest >= bound / 10.0,
+                "{model} {instruction} k {k}: {largest:e} of {bound:e}"
+            );
         }
     }
 }

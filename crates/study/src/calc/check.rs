@@ -50,19 +50,19 @@ pub fn check(operator: &Operator, check: LineCheck, mut input: impl Read) -> (Li
     let mut block = Vec::with_capacity(BLOCK + 1);
     let mut status = fill(&mut input, &mut block);
     while !block.is_empty() {
-        let whole = block.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        if whole == 0 {
+        let lines_end = block.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        if lines_end == 0 {
             let endless = || fault(read + 1, format!("the line is longer than {} MiB", BLOCK >> 20));
             return (tally, status.and_then(|()| Err(endless())));
         }
         let mut next = Vec::with_capacity(BLOCK + 1);
-        next.extend_from_slice(&block[whole..]);
+        next.extend_from_slice(&block[lines_end..]);
         let more = status.is_ok();
         threads::start_pool();
         // The calling thread reads, since it is the one that may be interrupted.
         let (mut pieces, mut filled) = (Vec::new(), Ok(()));
         rayon::in_place_scope(|scope| {
-            scope.spawn(|_| pieces = compare(&comparison, &block[..whole]));
+            scope.spawn(|_| pieces = compare(&comparison, &block[..lines_end]));
             if more {
                 filled = fill(&mut input, &mut next);
             }

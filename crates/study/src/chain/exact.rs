@@ -131,9 +131,9 @@ mod tests {
             let exact = ExactMatrix { entries: vec![entry.clone()], exponent: -300 };
             let ScaledEntry { high, low, exponent } = exact.parts(0);
             let all = rug::Float::with_val(600, &entry);
-            let scaled = |value: f64| rug::Float::with_val(600, value) << (exponent + 300) as i32;
-            prop_assert_eq!(rug::Float::with_val(53, &all), scaled(high));
-            let rest = rug::Float::with_val(600, &all - scaled(high)) - scaled(low);
+            let shifted = |value: f64| rug::Float::with_val(600, value) << (exponent + 300) as i32;
+            prop_assert_eq!(rug::Float::with_val(53, &all), shifted(high));
+            let rest = rug::Float::with_val(600, &all - shifted(high)) - shifted(low);
             prop_assert!(rest.abs() <= all.abs() >> 104i32);
         }
     }

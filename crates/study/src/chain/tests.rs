@@ -102,11 +102,11 @@ fn any_n_gives_the_same_product() {
             });
             curves.into_iter().next().unwrap().points
         };
-        let whole = of_n(k);
-        assert_eq!(whole[0].against_exact.maximum().unwrap(), 0.0);
-        assert!(whole[1].against_exact.mean().unwrap() > 0.0);
+        let points = of_n(k);
+        assert_eq!(points[0].against_exact.maximum().unwrap(), 0.0);
+        assert!(points[1].against_exact.mean().unwrap() > 0.0);
         for n in [1, 3, 7, 8, 17] {
-            assert_eq!(of_n(n), whole, "{name} with n = {n}");
+            assert_eq!(of_n(n), points, "{name} with n = {n}");
         }
     }
 }
@@ -218,7 +218,7 @@ fn a_device_that_answers_short_is_a_device_error() {
 #[test]
 fn the_chains_until_a_device_fails_are_kept() {
     let plan = plan(DEFAULTS[0], &[Init::Low, Init::Fp32], 4, 3);
-    let whole = compute(&ChainRequest { chains: 1, ..plan.clone() });
+    let full_curves = compute(&ChainRequest { chains: 1, ..plan.clone() });
     for links in 1..4 {
         let mut left = links;
         let failing = |d: Codes| {
@@ -229,8 +229,8 @@ fn the_chains_until_a_device_fails_are_kept() {
         let error = run(&mut Changed(Host::new(), failing), &plan, &mut curves, &mut |_| ()).unwrap_err();
         assert_eq!(error.exit_status(), 3);
         // Both share the chain that the device has computed so far.
-        for (curve, whole) in curves.iter().zip(&whole) {
-            assert_eq!(curve.points[..], whole.points[..links]);
+        for (curve, full_curve) in curves.iter().zip(&full_curves) {
+            assert_eq!(curve.points[..], full_curve.points[..links]);
         }
     }
 }

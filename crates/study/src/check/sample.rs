@@ -70,20 +70,20 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     let right: Vec<bool> = work::map(&places, |(row, column)| {
         Ok::<bool, crate::Error>(exact.code(*row, *column) == Some(d.get(*row, *column)))
     })?;
-    let mut found = SampleCheck {
+    let mut check = SampleCheck {
         correctly_rounded: right.iter().filter(|right| **right).count(),
         rows,
         columns,
         ..SampleCheck::default()
     };
     if !claim.is_exact {
-        return Ok(found);
+        return Ok(check);
     }
-    let has_bits = same_bits(request, &found.rows, &found.columns)?;
-    found.equal_bits = Some(has_bits.iter().filter(|equal| **equal).count());
+    let has_bits = same_bits(request, &check.rows, &check.columns)?;
+    check.equal_bits = Some(has_bits.iter().filter(|equal| **equal).count());
     if !plain {
         // Running bounds have judged every element.
-        return Ok(found);
+        return Ok(check);
     }
     let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
     let tallies = work::map(places.iter().zip(has_bits).collect::<Vec<_>>(), |((row, column), has_bits)| {
@@ -95,11 +95,11 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     })?;
     let mut all = Tally::default();
     tallies.into_iter().for_each(|tally| all.add(tally));
-    found.running_outside = Some(all.outside.len());
-    found.running_tightest = Some(all.largest_ratio);
+    check.running_outside = Some(all.outside.len());
+    check.running_tightest = Some(all.largest_ratio);
     all.outside.truncate(LISTED);
-    found.outside = all.outside;
-    Ok(found)
+    check.outside = all.outside;
+    Ok(check)
 }
 
 /// The limits of the running bound.

@@ -100,13 +100,13 @@ crate::rows! {
 }
 
 /// Fills the report of a check: answer, verdict, tables.
-pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolerance], report: &mut Report) {
+pub fn report(request: &CheckRequest, product_check: &ProductCheck, tolerances: &[Tolerance], report: &mut Report) {
     let CheckRequest { claim, factors, d, .. } = request;
-    report.holds = found.holds();
-    let any_outside = found.outside_count() > 0 || found.sample.running_outside.unwrap_or(0) > 0;
+    report.holds = product_check.holds();
+    let any_outside = product_check.outside_count() > 0 || product_check.sample.running_outside.unwrap_or(0) > 0;
     report.verdict = if any_outside { Verdict::OutsideBound } else { Verdict::Undecided };
-    let cause = found.diagnosis.as_ref().map(|diagnosis| format!(" {}", diagnosis.sentences()));
-    report.answer = Some(answer(claim, found) + &cause.unwrap_or_default());
+    let cause = product_check.diagnosis.as_ref().map(|diagnosis| format!(" {}", diagnosis.sentences()));
+    report.answer = Some(answer(claim, product_check) + &cause.unwrap_or_default());
     if !report.holds {
         report.notes.extend(claim.left_out());
     }
@@ -114,17 +114,17 @@ pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolera
         "Errors are measured to the exact product of the given A and B. The bounds rest on the model {}.",
         claim.model.name
     ));
-    report.tables.push(check(claim, ProductShape { m: d.rows, n: d.columns, k: factors.k() }, found));
-    report.tables.extend(outside(found));
-    report.tables.extend(found.diagnosis.as_ref().map(diagnosis::table));
+    report.tables.push(check(claim, ProductShape { m: d.rows, n: d.columns, k: factors.k() }, product_check));
+    report.tables.extend(outside(product_check));
+    report.tables.extend(product_check.diagnosis.as_ref().map(diagnosis::table));
     if !tolerances.is_empty() {
         report.tables.push(self::tolerances(tolerances));
     }
 }
 
 /// The check in a row.
-pub fn check(claim: &Claim, ProductShape { m, n, k }: ProductShape, found: &ProductCheck) -> Table {
-    let sample = &found.sample;
+pub fn check(claim: &Claim, ProductShape { m, n, k }: ProductShape, product_check: &ProductCheck) -> Table {
+    let sample = &product_check.sample;
     Table::of(
         "Product against its bounds",
         [CheckRow {
@@ -132,15 +132,15 @@ pub fn check(claim: &Claim, ProductShape { m, n, k }: ProductShape, found: &Prod
             n,
             k,
             claim: claim.words.clone(),
-            elements: found.elements,
-            within: found.within,
-            outside: found.outside_count(),
-            overflowed: found.overflowed,
-            undecided: found.undecided,
-            largest_error: found.largest_error,
-            largest_bound: found.largest_bound,
-            tightest: found.tightest,
-            decided_exactly: found.decided_exactly,
+            elements: product_check.elements,
+            within: product_check.within,
+            outside: product_check.outside_count(),
+            overflowed: product_check.overflowed,
+            undecided: product_check.undecided,
+            largest_error: product_check.largest_error,
+            largest_bound: product_check.largest_bound,
+            tightest: product_check.tightest,
+            decided_exactly: product_check.decided_exactly,
             sample: sample.elements(),
             running_outside: sample.running_outside,
             running_tightest: sample.running_tightest,
@@ -151,7 +151,7 @@ pub fn check(claim: &Claim, ProductShape { m, n, k }: ProductShape, found: &Prod
 }
 
 /// The elements outside, the worst first; `None` without one.
-pub fn outside(found: &ProductCheck) -> Option<Table> {
+pub fn outside(product_check: &ProductCheck) -> Option<Table> {
     let row = |element: &Outside, of: &'static str| OutsideRow {
         row: element.row,
         column: element.column,
@@ -161,11 +161,11 @@ pub fn outside(found: &ProductCheck) -> Option<Table> {
         bound: element.bound,
         of,
     };
-    let rows: Vec<OutsideRow> = found
+    let rows: Vec<OutsideRow> = product_check
         .outside
         .iter()
         .map(|element| row(element, "every order"))
-        .chain(found.sample.outside.iter().take(1).map(|element| row(element, "this order")))
+        .chain(product_check.sample.outside.iter().take(1).map(|element| row(element, "this order")))
         .collect();
     (!rows.is_empty()).then(|| Table::of("Elements outside their bounds", rows))
 }
@@ -186,7 +186,7 @@ pub fn tolerances<'a>(all: impl IntoIterator<Item = &'a Tolerance>) -> Table {
 }
 
 /// Faults and the tests that find them.
-pub fn faults(found: &[FaultFound]) -> Table {
+pub fn faults(results: &[FaultFound]) -> Table {
     let row = |result: &FaultFound| FaultRow {
         fault: result.fault.name(),
         meaning: meaning(result.fault),
@@ -195,7 +195,7 @@ pub fn faults(found: &[FaultFound]) -> Table {
         refused: result.refused,
         found: result.is_found(),
     };
-    Table::of("Faulty kernels against the tests", found.iter().map(row))
+    Table::of("Faulty kernels against the tests", results.iter().map(row))
 }
 
 fn meaning(fault: Fault) -> &'static str {
@@ -203,8 +203,8 @@ fn meaning(fault: Fault) -> &'static str {
 }
 
 /// The answer about bounds of a product that the model computed.
-pub fn bound_answer(claim: &Claim, found: &ProductCheck) -> String {
-    let tolerance = match &found.tolerance {
+pub fn bound_answer(claim: &Claim, product_check: &ProductCheck) -> String {
+    let tolerance = match &product_check.tolerance {
         Some(tolerance) => {
             format!(" A test passes every such product with atol={:e}, rtol={:e}.", tolerance.atol, tolerance.rtol)
         }
@@ -212,25 +212,25 @@ pub fn bound_answer(claim: &Claim, found: &ProductCheck) -> String {
     };
     format!(
         "|D - exact| is at most {:.1e} by {}; the largest of {} errors is {:.1e}.{tolerance}",
-        found.largest_bound,
+        product_check.largest_bound,
         claim.words,
-        grouped(found.elements as i64),
-        found.largest_error
+        grouped(product_check.elements as i64),
+        product_check.largest_error
     )
 }
 
 /// The answer to a check.
-pub fn answer(claim: &Claim, found: &ProductCheck) -> String {
-    let count = grouped(found.elements as i64);
+pub fn answer(claim: &Claim, product_check: &ProductCheck) -> String {
+    let count = grouped(product_check.elements as i64);
     let words = &claim.words;
-    if found.outside_count() > 0 {
-        let worst = &found.outside[0];
+    if product_check.outside_count() > 0 {
+        let worst = &product_check.outside[0];
         return format!(
             "{} of {count} elements are outside the bound of {words}: rows {}, columns {}. The worst is D[{}, {}] = {:.6e}, exact {:.6e}, \
              bound {:.1e}.",
-            grouped(found.outside_count() as i64),
-            places(&found.rows),
-            places(&found.columns),
+            grouped(product_check.outside_count() as i64),
+            places(&product_check.rows),
+            places(&product_check.columns),
             worst.row,
             worst.column,
             worst.d,
@@ -238,41 +238,41 @@ pub fn answer(claim: &Claim, found: &ProductCheck) -> String {
             worst.bound
         );
     }
-    let running = match found.sample.running_outside {
+    let running = match product_check.sample.running_outside {
         Some(outside @ 1..) => format!(
             ", but {} of {} elements of the sample are outside the running bound of this order",
             grouped(outside as i64),
-            grouped(found.sample.elements() as i64)
+            grouped(product_check.sample.elements() as i64)
         ),
         _ => String::new(),
     };
-    let bits = match found.sample.equal_bits {
-        Some(equal) if equal == found.sample.elements() => {
+    let bits = match product_check.sample.equal_bits {
+        Some(equal) if equal == product_check.sample.elements() => {
             format!(" All {} elements of the sample have its bits.", grouped(equal as i64))
         }
         Some(equal) => format!(
             " {} of {} elements of the sample have its bits.",
             grouped(equal as i64),
-            grouped(found.sample.elements() as i64)
+            grouped(product_check.sample.elements() as i64)
         ),
         None => String::new(),
     };
-    if found.undecided > 0 {
+    if product_check.undecided > 0 {
         return format!(
             "{} of {count} elements are not decided by the bound of {words}: a part of the sum may overflow or saturate. The other elements \
              are within.",
-            grouped(found.undecided as i64)
+            grouped(product_check.undecided as i64)
         );
     }
-    let overflowed = match found.overflowed {
+    let overflowed = match product_check.overflowed {
         0 => String::new(),
         count => format!(" {} overflowed, as they may.", grouped(count as i64)),
     };
-    if !found.finished {
+    if !product_check.finished {
         return format!("So far, {count} elements are within the bound of {words}.");
     }
     format!(
         "All {count} elements are within the bound of {words}{running}; the largest error is {:.2} of its bound.{bits}{overflowed}",
-        found.tightest
+        product_check.tightest
     )
 }

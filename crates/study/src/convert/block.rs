@@ -73,7 +73,7 @@ fn scales(blocks: &Blocks) -> Vec<ScaleRow> {
             block,
             scale_code: format.scale.hex((*code).into()),
             scale_decimal: datum.decimal(),
-            scale_scaled: datum.scaled(),
+            scale_scaled: datum.exact_text(),
             scale_value: datum.to_f64(),
             tensor_scale_code: tensor_scale.map(|(code, scale_format)| scale_format.hex(code)),
             tensor_scale_value: tensor_scale.map(|(code, scale_format)| scale_format.to_f64(code)),

@@ -265,12 +265,14 @@ impl FileConversion {
             )));
         }
         let Some(text) = arrays.metadata().get("tcnum.block") else { return Ok(layout) };
-        let whole = BlockFormat::WHOLE;
+        let full_extent = BlockFormat::WHOLE;
         let (rows, length) = match (&**text, text.split_once('x').unwrap_or(("1", text))) {
-            ("tensor", _) => (whole, whole),
-            ("row", _) => (1, whole),
+            ("tensor", _) => (full_extent, full_extent),
+            ("row", _) => (1, full_extent),
             (_, (rows, length)) => match (rows.parse(), length.parse()) {
-                (Ok(rows), Ok(length)) if (1..whole).contains(&rows) && (1..whole).contains(&length) => (rows, length),
+                (Ok(rows), Ok(length)) if (1..full_extent).contains(&rows) && (1..full_extent).contains(&length) => {
+                    (rows, length)
+                }
                 _ => {
                     return Err(Error::request(format!(
                         "metadata 'tcnum.block' is '{text}'; it must be the elements of a block, ROWSxCOLUMNS, row or tensor"
@@ -413,7 +415,7 @@ impl FileConversion {
 fn written_format(metadata: &BTreeMap<String, String>) -> Option<&'static BlockFormat> {
     let name = metadata.get("tcnum.format")?;
     block::find(name).or_else(|| match metadata.get("tcnum.scale").map(String::as_str) {
-        Some("f32") => BlockFormat::scaled(format::find(name).ok()?, 1, BlockFormat::WHOLE).ok(),
+        Some("f32") => BlockFormat::with_f32_scales(format::find(name).ok()?, 1, BlockFormat::WHOLE).ok(),
         _ => None,
     })
 }

@@ -171,7 +171,7 @@ pub fn row(conversion: &ValueConversion, source: &ValueRead) -> ConversionRow {
         from_value: given.map(|(from, code)| from.to_f64(code)),
         code: converted.code.map(|code| conversion.to.hex(code)),
         decimal: result.map(|datum| datum.decimal()),
-        scaled: result.map(|datum| datum.scaled()),
+        scaled: result.map(|datum| datum.exact_text()),
         value: result.map(|datum| datum.to_f64()),
         exact: converted.code.map(|_| unchanged),
         direction,

@@ -116,7 +116,7 @@ pub struct InstructionCost {
     /// Independent runs of the loops that do not have the intended number of matrix instructions.
     pub unintended: Vec<u32>,
     /// The whole device at the fastest point.
-    pub whole: WholeRate,
+    pub whole_device: WholeRate,
     /// The same for longer, by values of the operands.
     pub sustained: Vec<WholeRate>,
 }
@@ -279,7 +279,7 @@ fn measure(
     let values = request.values;
     let MeterReadings { points, latency, waited } = measured(meter, values)?;
     let best = best(&points);
-    let whole_device = best.as_ref().map(|best| whole(meter, best, values, None)).transpose()?;
+    let whole_device = best.as_ref().map(|best| whole_device_rate(meter, best, values, None)).transpose()?;
     done.push(InstructionCost {
         instruction: instruction.clone(),
         machine: machine(meter.ways()),
@@ -288,12 +288,17 @@ fn measure(
         latency,
         waited,
         points,
-        whole: whole_device.unwrap_or(WholeRate { values, tera: 0.0, clock: 0.0, state: DeviceState::default() }),
+        whole_device: whole_device.unwrap_or(WholeRate {
+            values,
+            tera: 0.0,
+            clock: 0.0,
+            state: DeviceState::default(),
+        }),
         sustained: Vec::new(),
     });
     let (Some(best), Some(cost)) = (best, done.last_mut()) else { return Ok(()) };
     for &values in request.sustained.map_or(&[][..], |_| &TimedOperands::ALL) {
-        cost.sustained.push(whole(meter, &best, values, request.sustained)?);
+        cost.sustained.push(whole_device_rate(meter, &best, values, request.sustained)?);
     }
     Ok(())
 }
@@ -308,7 +313,12 @@ fn clocks(meter: &mut dyn Meter, way: usize, warps: u32, values: TimedOperands) 
 }
 
 /// The whole device at one point, for some seconds.
-fn whole(meter: &mut dyn Meter, point: &RatePoint, values: TimedOperands, seconds: Option<f64>) -> Result<WholeRate> {
+fn whole_device_rate(
+    meter: &mut dyn Meter,
+    point: &RatePoint,
+    values: TimedOperands,
+    seconds: Option<f64>,
+) -> Result<WholeRate> {
     let way = meter.ways().iter().position(|way| way.independent == point.independent).unwrap_or(0);
     let runs = meter.ways()[way].runs;
     let of_round = point.clocks * f64::from(runs / point.independent.max(1));

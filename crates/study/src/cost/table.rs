@@ -145,9 +145,9 @@ crate::rows! {
 
 /// The costs in a sentence; `None` without a cost.
 pub fn answer(done: &[InstructionCost], device: &str) -> Option<String> {
-    let rate = |cost: &InstructionCost| format!("{} TFLOPS", three_digits(cost.whole.tera));
+    let rate = |cost: &InstructionCost| format!("{} TFLOPS", three_digits(cost.whole_device.tera));
     let mut fastest: Vec<&InstructionCost> = done.iter().collect();
-    fastest.sort_by(|x, y| f64::total_cmp(&x.whole.tera, &y.whole.tera));
+    fastest.sort_by(|x, y| f64::total_cmp(&x.whole_device.tera, &y.whole_device.tera));
     Some(match fastest[..] {
         [] => return None,
         [one] => {
@@ -193,10 +193,12 @@ pub fn tables(costs: &Costs, generation: &Generation, points: bool) -> Vec<Table
 /// Notes for the reader: a busy device, a lowered clock, loops that were not checked or fail the check.
 pub fn notes(done: &[InstructionCost]) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(others) = done.iter().filter_map(|cost| cost.whole.state.others).max().filter(|others| *others > 0) {
+    if let Some(others) =
+        done.iter().filter_map(|cost| cost.whole_device.state.others).max().filter(|others| *others > 0)
+    {
         notes.push(format!("The device is busy: {others} other processes compute on it and lower the rates."));
     }
-    let reasons = distinct(done.iter().flat_map(|cost| &cost.whole.state.throttled).copied());
+    let reasons = distinct(done.iter().flat_map(|cost| &cost.whole_device.state.throttled).copied());
     if !reasons.is_empty() {
         notes.push(format!("The device lowered its clock meanwhile: {}.", reasons.join(", ")));
     }
@@ -245,9 +247,9 @@ fn row(cost: &InstructionCost, all: &[InstructionCost], target: &str) -> CostRow
         best_rate: best.rate,
         share: peak(target, &cost.instruction).map(|peak| best.rate / peak),
         predicted: predicted(cost, all),
-        tera: cost.whole.tera,
-        clock: cost.whole.clock,
-        power: cost.whole.state.power,
+        tera: cost.whole_device.tera,
+        clock: cost.whole_device.clock,
+        power: cost.whole_device.state.power,
     }
 }
 

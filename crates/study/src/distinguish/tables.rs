@@ -80,9 +80,9 @@ crate::rows! {
 }
 
 /// Fills `report` with the comparisons of two devices.
-pub fn report(found: &[InstructionDistinction], report: &mut Report) {
+pub fn report(distinctions: &[InstructionDistinction], report: &mut Report) {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
-    for InstructionDistinction { sides, distinction, cause } in found {
+    for InstructionDistinction { sides, distinction, cause } in distinctions {
         let sides = sides.each_ref();
         let mut row = pair(sides, distinction);
         all.extend(reasons(sides, distinction, all.len() + 1));

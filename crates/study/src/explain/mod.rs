@@ -32,7 +32,7 @@ crate::rows! {
 pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a str, u64)>) -> Table {
     let row = |(who, code): (&str, u64)| {
         let decoded = d.decode(code);
-        ResultRow { by: who.into(), d: d.hex(code), value: decoded.decimal(), exactly: decoded.scaled() }
+        ResultRow { by: who.into(), d: d.hex(code), value: decoded.decimal(), exactly: decoded.exact_text() }
     };
     Table::of(title, by.into_iter().map(row))
 }

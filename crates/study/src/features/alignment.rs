@@ -242,8 +242,8 @@ fn lowest(
         "RU" => &[true],
         _ => return Ok(Err("with this rounding any term changes the result".into())),
     };
-    let nearest = |name: &str| table.found(name).map(|rounding| rounding.starts_with("RN"));
-    let to_nearest = match (nearest("sums"), nearest("result"), table.found("sums")) {
+    let nearest = |name: &str| table.finding(name).map(|rounding| rounding.starts_with("RN"));
+    let to_nearest = match (nearest("sums"), nearest("result"), table.finding("sums")) {
         (_, Some(result), Some("once")) => result,
         (Some(sums), Some(result), _) if sums == result => result,
         _ => return Ok(Err("the rounding of the sums hides it".into())),

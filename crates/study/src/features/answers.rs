@@ -62,10 +62,10 @@ pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison
 pub fn notes_of_generations(all: &Generations, published: &[PublishedComparison]) -> Vec<String> {
     let differs = published.iter().filter(|comparison| comparison.agreement == Agreement::Differs).map(|comparison| {
         let PublishedComparison { published, device, class, .. } = comparison;
-        let found = comparison.found.unwrap_or("-");
+        let finding = comparison.finding.unwrap_or("-");
         let why = if published.note.is_empty() { String::new() } else { format!(" {}", published.note) };
         format!(
-            "{} ({}) has {} {} for {} on {}; {} shows {found}.{why}",
+            "{} ({}) has {} {} for {} on {}; {} shows {finding}.{why}",
             published.source,
             published.place,
             published.feature,
@@ -96,14 +96,14 @@ pub fn answer(all: &[Features], device: &str) -> Option<String> {
         }
         [one] => {
             let named = ["order", "alignment", "result", "overflow"];
-            let findings = named.iter().filter_map(|name| Some(format!("{name} {}", one.found(name)?)));
+            let findings = named.iter().filter_map(|name| Some(format!("{name} {}", one.finding(name)?)));
             let findings: Vec<String> = findings.collect();
             Some(format!("{} on {device}: {}.", one.instruction, findings.join("; ")))
         }
         all => {
             let kinds = all
                 .iter()
-                .map(|one| one.cells.iter().map(|cell| &cell.found).collect::<Vec<_>>())
+                .map(|one| one.cells.iter().map(|cell| &cell.finding).collect::<Vec<_>>())
                 .collect::<BTreeSet<_>>();
             Some(format!("{} instructions of {device} have {} different sets of features.", all.len(), kinds.len()))
         }

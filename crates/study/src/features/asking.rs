@@ -38,12 +38,12 @@ pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Fea
     features
 }
 
-/// Measures the features of each instruction; `found` gets each outcome in order, when it is known.
+/// Measures the features of each instruction; `receive` gets each outcome in order, when it is known.
 ///
-/// If a failure or an interruption ends the measurement of an instruction, `found` gets the features until then.
+/// If a failure or an interruption ends the measurement of an instruction, `receive` gets the features until then.
 ///
 /// # Errors
-/// The first error that `found` returns; a device that fails during an instruction; an interruption.
+/// The first error that `receive` returns; a device that fails during an instruction; an interruption.
 pub fn measure_all(
     device: &mut dyn Device,
     instructions: &[Instruction],
@@ -79,7 +79,7 @@ type MeasuredFeatures = Result<(Features, Result<()>)>;
 /// Delivers the outcome of an instruction.
 ///
 /// # Errors
-/// The error that ended the measurement early; the error of `found`.
+/// The error that ended the measurement early; the error of `receive`.
 fn deliver(
     i: &Instruction,
     outcome: MeasuredFeatures,

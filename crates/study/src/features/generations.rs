@@ -62,7 +62,7 @@ impl DeviceFeatures {
 
     /// The measured instructions of a class, those with the same findings together.
     pub fn entries(&self, name: &str) -> Vec<ClassEntry<'_>> {
-        let findings = |features: &Features| features.cells.iter().map(|cell| cell.found.clone()).collect::<Vec<_>>();
+        let findings = |features: &Features| features.cells.iter().map(|cell| cell.finding.clone()).collect::<Vec<_>>();
         let mut entries: Vec<ClassEntry> = Vec::new();
         for features in self.measured.iter().filter(|features| class(&features.instruction) == name) {
             match entries.iter_mut().find(|entry| findings(entry.all[0]) == findings(features)) {
@@ -83,7 +83,7 @@ impl Generations {
         // A device whose formats cannot show a feature does not differ in it.
         let differs = |feature: &&Feature| {
             let findings = |entries: &Vec<ClassEntry>| -> BTreeSet<String> {
-                entries.iter().filter_map(|entry| entry.all[0].found(feature.name)).map(String::from).collect()
+                entries.iter().filter_map(|entry| entry.all[0].finding(feature.name)).map(String::from).collect()
             };
             let shown: Vec<_> = having.iter().map(findings).filter(|of_device| !of_device.is_empty()).collect();
             shown.iter().any(|of_device| *of_device != shown[0])

@@ -52,7 +52,7 @@ pub struct FeatureCell {
     /// The feature.
     pub feature: &'static Feature,
     /// The result in a word or two; `None` where the formats cannot show the feature.
-    pub found: Option<String>,
+    pub finding: Option<String>,
     /// Why the formats cannot show the feature.
     pub remark: Option<String>,
     /// An input that shows the result.
@@ -85,8 +85,8 @@ pub struct Features {
 
 impl Features {
     /// The result of the feature `name`, if there is one.
-    pub fn found(&self, name: &str) -> Option<&str> {
-        self.cell(name)?.found.as_deref()
+    pub fn finding(&self, name: &str) -> Option<&str> {
+        self.cell(name)?.finding.as_deref()
     }
 
     /// The evidence for the feature `name`, if there is a result.
@@ -112,7 +112,7 @@ impl Features {
                 (grounds.kind, grounds.to_string())
             };
             cell.rests_on = match rule {
-                Some(rule) => cell.found.is_some().then(|| of_keys(rule)),
+                Some(rule) => cell.finding.is_some().then(|| of_keys(rule)),
                 None => Some((EvidenceKind::Measured, format!("measured: {}", device.identity().description))),
             };
         }
@@ -153,9 +153,9 @@ fn floating(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
     range::subnormals(bench, table)?;
     specials::measure(bench, table)?;
     range::overflow(bench, table)?;
-    let found = crate::order::find(bench.i, &mut |cases| bench.codes(cases));
-    let order = match found {
-        Ok(found) => found.order,
+    let outcome = crate::order::find(bench.i, &mut |cases| bench.codes(cases));
+    let order = match outcome {
+        Ok(tree) => tree.order,
         // The formats hold no terms that show an order.
         Err(error) if matches!(error, Error::Request { .. }) => {
             table.rest(&error.to_string());
@@ -184,16 +184,16 @@ impl FeatureCells {
     /// Adds the result of the feature `name`.
     fn put(&mut self, name: &'static str, finding: FeatureFinding) {
         let feature = list::named(name);
-        let (found, remark, witness) = match finding {
-            Ok((found, witness)) => (Some(found), None, witness),
+        let (finding, remark, witness) = match finding {
+            Ok((words, witness)) => (Some(words), None, witness),
             Err(why) => (None, Some(why), None),
         };
-        self.cells.push(FeatureCell { feature, found, remark, witness, rests_on: None });
+        self.cells.push(FeatureCell { feature, finding, remark, witness, rests_on: None });
     }
 
     /// The result of the feature `name`, if there is one.
-    fn found(&self, name: &str) -> Option<&str> {
-        self.cells.iter().find(|cell| cell.feature.name == name)?.found.as_deref()
+    fn finding(&self, name: &str) -> Option<&str> {
+        self.cells.iter().find(|cell| cell.feature.name == name)?.finding.as_deref()
     }
 
     /// Marks all features without a result as not testable, for the reason `why`.

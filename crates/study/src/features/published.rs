@@ -52,7 +52,7 @@ pub struct PublishedComparison<'a> {
     /// The class of the instruction.
     pub class: String,
     /// The finding.
-    pub found: Option<&'a str>,
+    pub finding: Option<&'a str>,
     /// Its evidence.
     pub evidence: Option<EvidenceKind>,
     /// The agreement.
@@ -86,7 +86,7 @@ pub fn compared(all: &Generations) -> Vec<PublishedComparison<'_>> {
                     row.agreement = Agreement::NotComparable;
                     row.reason = Some("any NaN code counts as equal to any other".into());
                 }
-                if !rows[first..].iter().any(|other| other.found == row.found) {
+                if !rows[first..].iter().any(|other| other.finding == row.finding) {
                     rows.push(row);
                 }
             }
@@ -101,9 +101,9 @@ fn comparison<'a>(
     device: &'a DeviceFeatures,
     features: &'a Features,
 ) -> PublishedComparison<'a> {
-    let found = features.found(&published.feature);
-    let (agreement, reason) = match found {
-        Some(found) => agreement(&published.value, found),
+    let finding = features.finding(&published.feature);
+    let (agreement, reason) = match finding {
+        Some(finding) => agreement(&published.value, finding),
         None => {
             let why = features.cell(&published.feature).and_then(|cell| cell.remark.clone());
             (Agreement::NotComparable, Some(why.unwrap_or_else(|| "it was not asked".into())))
@@ -111,29 +111,29 @@ fn comparison<'a>(
     };
     let evidence = features.evidence(&published.feature);
     let class = class(&features.instruction);
-    PublishedComparison { published, device, features, class, found, evidence, agreement, reason }
+    PublishedComparison { published, device, features, class, finding, evidence, agreement, reason }
 }
 
 /// The agreement of two findings in words; for those that cannot be compared with the reason.
 ///
 /// A published value may say less: `24 bits` agrees with `24 bits, RZ`. A finding that is a bound, or one of several roundings, decides
 /// only values outside of the bound.
-fn agreement(published: &str, found: &str) -> (Agreement, Option<String>) {
+fn agreement(published: &str, finding: &str) -> (Agreement, Option<String>) {
     let decided = |agree: bool| (if agree { Agreement::Agrees } else { Agreement::Differs }, None);
-    let open = || (Agreement::NotComparable, Some(format!("operands show {found} only")));
-    let less = found.strip_prefix(published).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', ';']));
+    let open = || (Agreement::NotComparable, Some(format!("operands show {finding} only")));
+    let less = finding.strip_prefix(published).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', ';']));
     if less {
         return decided(true);
     }
-    if let (Some(stated), Some(finding)) = (Bounded::of(published), Bounded::of(found)) {
-        return match finding.includes(&stated) {
+    if let (Some(stated), Some(bounded)) = (Bounded::of(published), Bounded::of(finding)) {
+        return match bounded.includes(&stated) {
             Inclusion::Disjoint => decided(false),
             Inclusion::Within => decided(true),
             Inclusion::Partly => open(),
         };
     }
-    let mut roundings = found.split(" or ");
-    match found.contains(" or ") && roundings.any(|one| one == published) {
+    let mut roundings = finding.split(" or ");
+    match finding.contains(" or ") && roundings.any(|one| one == published) {
         true => open(),
         false => decided(false),
     }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_published_value_may_say_less_and_a_bound_decides_only_what_is_outside() {
-        for (published, found, expected) in [
+        for (published, finding, expected) in [
             ("24 bits, RZ", "24 bits, RZ", Agreement::Agrees),
             ("24 bits", "24 bits, RZ", Agreement::Agrees),
             ("24 bits, RZ", "24 bits, RZ; between neighbours 31 bits, RD", Agreement::Agrees),
@@ -219,9 +219,9 @@ mod tests {
             ("kept", "flushed", Agreement::Differs),
             ("exact", "none", Agreement::Differs),
         ] {
-            let (agreement, reason) = agreement(published, found);
-            assert_eq!(agreement, expected, "{published} and {found}");
-            assert_eq!(reason.is_some(), agreement == Agreement::NotComparable, "{published} and {found}");
+            let (agreement, reason) = agreement(published, finding);
+            assert_eq!(agreement, expected, "{published} and {finding}");
+            assert_eq!(reason.is_some(), agreement == Agreement::NotComparable, "{published} and {finding}");
         }
     }
 
@@ -270,13 +270,13 @@ mod tests {
             assert!(rows.iter().any(|row| row.published == cell), "not compared: {cell:?}");
         }
         for row in rows.iter().filter(|row| row.agreement == Agreement::Differs) {
-            assert!(!row.published.note.is_empty(), "unexplained: {:?}, found {:?}", row.published, row.found);
+            assert!(!row.published.note.is_empty(), "unexplained: {:?}, found {:?}", row.published, row.finding);
         }
         // A value that is changed is noticed wherever a value is decided.
         for row in rows.iter().filter(|row| row.agreement == Agreement::Agrees) {
             for value in ["another", &format!("x{}", row.published.value), &format!("{}x", row.published.value)] {
-                let (agreement, _) = agreement(value, row.found.unwrap());
-                assert_eq!(agreement, Agreement::Differs, "{value} and {:?}", row.found);
+                let (agreement, _) = agreement(value, row.finding.unwrap());
+                assert_eq!(agreement, Agreement::Differs, "{value} and {:?}", row.finding);
             }
         }
     }

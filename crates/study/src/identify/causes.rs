@@ -36,18 +36,18 @@ struct SideRule {
 /// The rules of both sides are identified and compared.
 ///
 /// # Errors
-/// A device that fails, or is not a function of its operands; an interruption. The causes until then are in `found`.
+/// A device that fails, or is not a function of its operands; an interruption. The causes until then are in `distinctions`.
 pub fn causes(
     pair: &mut DevicePair,
     seed: u64,
     progress: &mut dyn FnMut(Stage),
-    found: &mut [InstructionDistinction],
+    distinctions: &mut [InstructionDistinction],
 ) -> Result<()> {
     let is_open = |compared: &&mut InstructionDistinction| {
         let is_known = compared.sides.iter().all(|side| side.rule.is_some());
         compared.distinction.verdict == DistinctionVerdict::Differ && !is_known
     };
-    for compared in found.iter_mut().filter(is_open) {
+    for compared in distinctions.iter_mut().filter(is_open) {
         let mut rules = Vec::new();
         for (device, side) in pair.devices.iter_mut().zip(&compared.sides) {
             let what = format!("identifying {} on {}", side.instruction, side.device);
@@ -82,7 +82,7 @@ fn rule(device: &mut dyn Device, i: &Instruction, seed: u64) -> Result<Option<Si
     let mut all = Study::default();
     Session::new(device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut all)?;
     let side = |finding: Finding| {
-        Some(SideRule { misses: (!finding.agrees()).then(|| support(&finding)), rule: finding.found.rule? })
+        Some(SideRule { misses: (!finding.agrees()).then(|| support(&finding)), rule: finding.identification.rule? })
     };
     Ok(all.findings.pop().and_then(side))
 }

@@ -121,8 +121,8 @@ impl Table {
             let [missed, agreeing] = self.rates(&[with, &[at]].concat());
             (missed >= least && agreeing <= ratio * missed * base).then_some((agreeing / missed, at))
         };
-        let found = (0..PREDICATES.len()).filter(|at| !with.contains(at)).filter_map(separates);
-        found.min_by(|x, y| f64::total_cmp(&x.0, &y.0)).map(|(_, at)| at)
+        let candidates = (0..PREDICATES.len()).filter(|at| !with.contains(at)).filter_map(separates);
+        candidates.min_by(|x, y| f64::total_cmp(&x.0, &y.0)).map(|(_, at)| at)
     }
 
     /// Up to [`LONGEST`] predicates that together separate missed from agreeing outputs.

@@ -61,21 +61,24 @@ pub struct Confirmation {
 /// The device fails, or is not a function of its operands, before the run; nothing was found, or no tile may be executed.
 pub fn confirm(
     device: &mut dyn Device,
-    found: &Identification,
+    identification: &Identification,
     held_out: HeldOut,
     watch: &mut dyn FnMut(&State) -> Result<()>,
 ) -> Result<Confirmation> {
     let HeldOut { seed, cases, budget, time } = held_out;
-    let model = found.model().ok_or_else(|| Error::request(format!("no rule was found for {}", found.instruction)))?;
-    let instruction = &found.instruction;
+    let model = identification
+        .model()
+        .ok_or_else(|| Error::request(format!("no rule was found for {}", identification.instruction)))?;
+    let instruction = &identification.instruction;
     let mut purse = Purse(budget);
-    let all_missed = all_missed(found, &model)?;
+    let all_missed = all_missed(identification, &model)?;
     if !all_missed.is_empty() {
         let step = all_missed.len().div_ceil(ASKED_AGAIN);
         let again: Vec<Position> = all_missed.iter().step_by(step).copied().collect();
         let mut batches = Batches::default();
         let mut bench = Bench::of(device, &mut batches, instruction).within(purse.rest() / KEPT, Duration::MAX);
-        let outcome = bench.recall(&found.asked.inputs, &found.asked.d).and_then(|()| bench.alone(&again));
+        let outcome =
+            bench.recall(&identification.asked.inputs, &identification.asked.d).and_then(|()| bench.alone(&again));
         purse.pay(bench.executions());
         outcome?;
     }
@@ -113,9 +116,10 @@ pub fn confirm(
     }
     let outcome = if is_over { Ok(()) } else { outcome };
     (part.run, part.state) = (run, state);
-    let mut confirmation = Confirmation { part, missed: causes(found, &model, &all_missed)?, stopped: outcome.err() };
+    let mut confirmation =
+        Confirmation { part, missed: causes(identification, &model, &all_missed)?, stopped: outcome.err() };
     confirmation.stopped = match confirmation.stopped.take() {
-        None => explain(device, found, &model, &mut confirmation, purse).err(),
+        None => explain(device, identification, &model, &mut confirmation, purse).err(),
         Some(Error::Device { message }) => {
             Some(unrepeated(device, &confirmation.part, purse, Error::Device { message }))
         }
@@ -144,12 +148,12 @@ impl Purse {
 /// The device fails, or is not a function of its operands.
 fn explain(
     device: &mut dyn Device,
-    found: &Identification,
+    identification: &Identification,
     model: &Model,
     confirmation: &mut Confirmation,
     mut purse: Purse,
 ) -> Result<()> {
-    let i = &found.instruction;
+    let i = &identification.instruction;
     let Confirmation { part, missed, .. } = confirmation;
     let wanted = part.state.kinds.len().min(2 * ENOUGH as usize) as u64 + missed.len() as u64;
     if wanted == 0 {
@@ -163,7 +167,7 @@ fn explain(
         let mut listed = Vec::new();
         counterexamples(part, device, model, cases, &mut listed)?;
         for counterexample in &listed {
-            constant(device, found, part, counterexample, purse)?;
+            constant(device, identification, part, counterexample, purse)?;
         }
         part.counterexamples = Some(listed);
         let evaluator = &model.evaluator(i)?;
@@ -177,7 +181,7 @@ fn explain(
     // The device may answer differently by now, so tiles of the search are asked again.
     let mut batches = Batches::default();
     let mut bench = Bench::of(device, &mut batches, i).within(purse.rest(), Duration::MAX);
-    bench.recall(&found.asked.inputs, &found.asked.d)?;
+    bench.recall(&identification.asked.inputs, &identification.asked.d)?;
     bench.repeat(REPEATED)?;
     bench.failure().cloned().map_or(Ok(()), Err)
 }
@@ -190,7 +194,7 @@ fn unrepeated(device: &mut dyn Device, part: &Part, purse: Purse, error: Error) 
     let Ok(i) = part.run.instruction() else { return error };
     let tiles = part.run.sequence().tiles(&i, part.state.next, REPEATED * 4);
     let mut batches = Batches::default();
-    let mut bench = Bench::of(device, &mut batches, &i).whole().within(purse.rest(), Duration::MAX);
+    let mut bench = Bench::of(device, &mut batches, &i).asking_whole_tiles().within(purse.rest(), Duration::MAX);
     // A second failure says nothing new; only two answers to equal operands replace the error.
     let _ = bench.ask(&tiles).and_then(|_| bench.repeat(tiles.count));
     bench.refusal().err().unwrap_or(error)
@@ -202,12 +206,12 @@ fn unrepeated(device: &mut dyn Device, part: &Part, purse: Purse, error: Error) 
 /// The device is not a function of its operands.
 fn constant(
     device: &mut dyn Device,
-    found: &Identification,
+    identification: &Identification,
     part: &Part,
     Difference { place, found: answer, reduced, .. }: &Difference,
     purse: Purse,
 ) -> Result<()> {
-    let (i, Some(spot)) = (&found.instruction, place.spot()) else { return Ok(()) };
+    let (i, Some(spot)) = (&identification.instruction, place.spot()) else { return Ok(()) };
     let (row, column) = (spot.row as usize, spot.column as usize);
     let place = Position { tile: 0, row, column };
     let element = Element::of(i, &part.run.sequence().tiles(i, spot.tile, 1), place);
@@ -232,24 +236,24 @@ fn constant(
 }
 
 /// The asked outputs that a rule misses.
-fn all_missed(found: &Identification, model: &Model) -> Result<Vec<Position>> {
-    if found.misses == 0 {
+fn all_missed(identification: &Identification, model: &Model) -> Result<Vec<Position>> {
+    if identification.misses == 0 {
         return Ok(Vec::new());
     }
-    let part = found.asked.part();
-    let given = model.evaluator(&part)?.execute(&found.asked.inputs);
-    let missed = (0..found.asked.d.len()).filter(|at| given.get(*at) != found.asked.d.get(*at));
+    let part = identification.asked.part();
+    let given = model.evaluator(&part)?.execute(&identification.asked.inputs);
+    let missed = (0..identification.asked.d.len()).filter(|at| given.get(*at) != identification.asked.d.get(*at));
     let place = |at: usize| Position { tile: at / (part.m * part.n), row: at / part.n % part.m, column: at % part.n };
     Ok(missed.map(place).collect())
 }
 
 /// The causes for which the rule misses outputs, with their cases as asked.
-fn causes(found: &Identification, model: &Model, missed: &[Position]) -> Result<Vec<Difference>> {
-    let part = found.asked.part();
+fn causes(identification: &Identification, model: &Model, missed: &[Position]) -> Result<Vec<Difference>> {
+    let part = identification.asked.part();
     let evaluator = model.evaluator(&part)?;
     let difference = |&Position { tile, row, column }: &Position| {
-        let case = found.asked.inputs.case(&part, tile, row, column);
-        let device = found.asked.d.get((tile * part.m + row) * part.n + column);
+        let case = identification.asked.inputs.case(&part, tile, row, column);
+        let device = identification.asked.d.get((tile * part.m + row) * part.n + column);
         let answer = Answer { model: evaluator.dot(&case), device, case };
         let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
         Difference::of(ResultPlace::Output(spot), answer)

@@ -237,15 +237,15 @@ impl Dialogue<'_> {
         let bench = &mut self.bench;
         let most = (bench.left() / 2).min(MOST_FOR_ORDER);
         let from = bench.executions();
-        let found = order::find(part, &mut |cases| {
+        let outcome = order::find(part, &mut |cases| {
             if (bench.executions() - from) as usize > most {
                 return Err(Error::request("the order takes too many tiles"));
             }
             bench.codes(cases)
         });
-        match found {
+        match outcome {
             // A term that survives although it should be lost may be too near the others; a lost term is certain.
-            Ok(found) if found.contradictions.iter().all(|contradiction| contradiction.kept) => Some(found.order),
+            Ok(tree) if tree.contradictions.iter().all(|contradiction| contradiction.kept) => Some(tree.order),
             Ok(_) => None,
             Err(error) => {
                 if error.exit_status() == 3 {

@@ -151,7 +151,11 @@ impl Fit<'_> {
     ///
     /// `sums` has the cases with short terms, and the number of them that the present fit leaves unexplained. Short terms may not show all
     /// of the alignment and the rounding.
-    pub(super) fn whole(&self, (sums, missed): &(Vec<ShownCase>, usize), cases: &[ShownCase]) -> Option<Fitted> {
+    pub(super) fn full_products(
+        &self,
+        (sums, missed): &(Vec<ShownCase>, usize),
+        cases: &[ShownCase],
+    ) -> Option<Fitted> {
         let now = self.step().arithmetic;
         let (failed, work) = self.fails(now, cases, cases.len());
         if failed == 0 {

@@ -28,7 +28,7 @@ impl Finding {
     ///
     /// `None` if the rule misses an answer, or the work ended early.
     pub fn questions(&self, seed: u64) -> Option<Questions> {
-        let (identification, tested) = (&self.found, self.tested.as_ref()?);
+        let (identification, tested) = (&self.identification, self.tested.as_ref()?);
         let part = identification.asked.part();
         let evaluator = identification.model()?.evaluator(&part).ok()?;
         let changed = |change: &Change| tested.rule.model(Some(change))?.evaluator(&part).ok();

@@ -35,20 +35,20 @@ pub struct Fingerprint {
 }
 
 /// Asks the test kit of each instruction, as [`quick`].
-/// Each outcome goes to `found` at once.
+/// Each outcome goes to `receive` at once.
 ///
 /// # Errors
-/// The first error that `found` returns.
+/// The first error that `receive` returns.
 pub fn quick_all(
     device: &mut dyn Device,
     instructions: &[Instruction],
     (seed, nans): (u64, Nans),
-    found: &mut dyn FnMut(&Instruction, Result<Fingerprint>) -> Result<()>,
+    receive: &mut dyn FnMut(&Instruction, Result<Fingerprint>) -> Result<()>,
 ) -> Result<()> {
     if let Some(preparation) = device.preparation() {
         preparation.announce(instructions);
     }
-    instructions.iter().try_for_each(|instruction| found(instruction, quick(device, instruction, seed, nans)))
+    instructions.iter().try_for_each(|instruction| receive(instruction, quick(device, instruction, seed, nans)))
 }
 
 /// Asks the test kit of an instruction, and further tiles of the arithmetics with the same answers.

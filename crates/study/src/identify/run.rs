@@ -63,7 +63,7 @@ pub struct Plan {
     /// True if the search begins with the arithmetics of shipped models, false if it begins from nothing.
     pub catalogue: bool,
     /// Rules found for other instructions of the device, which are tried before all others.
-    pub begun: Vec<Rule>,
+    pub found_rules: Vec<Rule>,
     /// Products, about, that one stage of the search may compute; usually [`WORK`].
     pub work: u64,
 }
@@ -133,7 +133,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
             false => error,
         });
     }
-    let mut starts = starts::begun(&plan.begun, &part);
+    let mut starts = starts::of_found_rules(&plan.found_rules, &part);
     if plan.catalogue {
         starts.extend(starts::known(&part, generation.as_deref()));
     }
@@ -159,9 +159,9 @@ pub fn go_on(device: &mut dyn Device, earlier: &Identification, cases: &[Case], 
     // The stream goes on after the number of all asked tiles, because fewer of them were tiles of the stream.
     let stream = Stream { part: part.clone(), seed: plan.seed, next: earlier.asked.count() as u64 };
     let starts = if plan.catalogue { starts::known(&part, earlier.generation.as_deref()) } else { Vec::new() };
-    let found = earlier.rule.clone().map(|rule| Found { rule, known: None, misses: 0 });
+    let candidate = earlier.rule.clone().map(|rule| Found { rule, known: None, misses: 0 });
     let generation = earlier.generation.clone();
-    let identification = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, found)?;
+    let identification = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, candidate)?;
     Ok(Identification { executions: earlier.executions + identification.executions, ..identification })
 }
 
@@ -253,7 +253,7 @@ impl<'a> Dialogue<'a> {
         earlier: Option<Found>,
     ) -> Result<Identification> {
         let part = self.bench.answers.part.clone();
-        let mut found = earlier;
+        let mut candidate = earlier;
         let mut reached = 0;
         let mut asked = FIRST;
         let most = (FEWEST_OUTPUTS / (part.m * part.n)).clamp(MOST, MOST_TILES);
@@ -262,27 +262,27 @@ impl<'a> Dialogue<'a> {
                 break;
             }
             // A known rule that gives every answer is preferred to a repaired one.
-            found = match (self.unchanged(known), found) {
+            candidate = match (self.unchanged(known), candidate) {
                 (Some(unchanged), _) => Some(unchanged),
-                (None, Some(found)) => {
+                (None, Some(candidate)) => {
                     self.work.begin_stage(2);
-                    let (misses, rule) = self.repaired(found.rule);
+                    let (misses, rule) = self.repaired(candidate.rule);
                     Some(Found { rule, known: None, misses })
                 }
                 (None, None) => None,
             };
             // No arithmetic gives one answer to everything.
-            if found.is_none() && Uniform::of(part.d, self.bench.answers.codes()).is_some() {
+            if candidate.is_none() && Uniform::of(part.d, self.bench.answers.codes()).is_some() {
                 break;
             }
-            if reached < REACHED && found.as_ref().is_none_or(|found| found.misses > 0) {
+            if reached < REACHED && candidate.as_ref().is_none_or(|candidate| candidate.misses > 0) {
                 reached += 1;
                 if let Some((misses, rule)) = self.reach(known) {
-                    let nearer = found.as_ref().is_none_or(|found| misses < found.misses);
-                    found = if nearer { Some(Found { rule, known: None, misses }) } else { found };
+                    let nearer = candidate.as_ref().is_none_or(|candidate| misses < candidate.misses);
+                    candidate = if nearer { Some(Found { rule, known: None, misses }) } else { candidate };
                 }
             }
-            let Some(agreeing) = found.as_ref().filter(|found| found.misses == 0) else { break };
+            let Some(agreeing) = candidate.as_ref().filter(|candidate| candidate.misses == 0) else { break };
             // More of the stream is asked first, then tiles on which the rule differs from its neighbours.
             let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&agreeing.rule) };
             asked += tiles.count;
@@ -290,12 +290,12 @@ impl<'a> Dialogue<'a> {
                 break;
             }
         }
-        if let (None, Some(signal)) = (&found, interrupt::pending()) {
-            found = known.first().map(|start| Found { rule: start.rule.clone(), known: None, misses: usize::MAX });
+        if let (None, Some(signal)) = (&candidate, interrupt::pending()) {
+            candidate = known.first().map(|start| Found { rule: start.rule.clone(), known: None, misses: usize::MAX });
             self.failure.get_or_insert(Error::Interrupted { by: signal }.to_string());
         }
         self.bench.refusal()?;
-        Ok(Identification { generation, ..self.conclude(instruction, found) })
+        Ok(Identification { generation, ..self.conclude(instruction, candidate) })
     }
 
     /// The first of these rules that gives every answer.
@@ -360,9 +360,9 @@ impl<'a> Dialogue<'a> {
         telling
     }
 
-    fn conclude(&mut self, instruction: &Instruction, found: Option<Found>) -> Identification {
+    fn conclude(&mut self, instruction: &Instruction, candidate: Option<Found>) -> Identification {
         let known = &self.bench.answers;
-        let (rule, origin) = match found {
+        let (rule, origin) = match candidate {
             // A known rule is kept as shipped, with all its keys.
             Some(Found { rule, known: Some(origin), .. }) => (Some(rule), Some(origin)),
             Some(Found { rule, .. }) if interrupt::pending().is_some() => (Some(rule), None),

@@ -36,7 +36,7 @@ struct KindCount {
 impl Shortfall {
     /// The outputs that the rule of a finding misses; none where it has no rule.
     pub(super) fn of(finding: &Finding) -> Shortfall {
-        let identification = &finding.found;
+        let identification = &finding.identification;
         if finding.agrees() {
             return Shortfall::default();
         }

@@ -51,7 +51,7 @@ pub(super) fn known(i: &Instruction, generation: Option<&str>) -> Vec<Start> {
 }
 
 /// Rules of other instructions of the device, each once.
-pub(super) fn begun(rules: &[Rule], i: &Instruction) -> Vec<Start> {
+pub(super) fn of_found_rules(rules: &[Rule], i: &Instruction) -> Vec<Start> {
     let mut starts: Vec<Start> = Vec::new();
     for rule in rules {
         let rule = candidate(rule.clone(), i);
@@ -112,17 +112,17 @@ pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> 
 /// Sums of integers of every width, the width of D first.
 /// They wrap around, or saturate after every group.
 fn integers(i: &Instruction, groups: &[usize]) -> Vec<Rule> {
-    let whole = i.stored_k();
+    let all_products = i.stored_k();
     let mut rules: Vec<Rule> = Vec::new();
     for bits in (NARROWEST.min(i.d.bits)..=i.d.bits).rev() {
         let sum = |wrap, group: usize| {
             let mut rule = stepped(Step::Integer);
             (rule.wrap, rule.accumulator) = (Some(wrap), Some(bits).filter(|bits| *bits < i.d.bits));
-            rule.group = Some(group).filter(|group| *group != whole);
+            rule.group = Some(group).filter(|group| *group != all_products);
             rule
         };
-        rules.push(sum(Wrap::Wrap, whole));
-        for group in groups.iter().chain(&[whole]) {
+        rules.push(sum(Wrap::Wrap, all_products));
+        for group in groups.iter().chain(&[all_products]) {
             let rule = sum(Wrap::Saturate, *group);
             if !rules.contains(&rule) {
                 rules.push(rule);

@@ -220,14 +220,14 @@ impl SumSteps {
 
     /// The rule of the steps, not yet a candidate.
     ///
-    /// With `sums`, sums replace ordinary additions. With `scaled`, sums replace the additions of products, because scaled products are
-    /// added in sums alone.
-    fn written(&self, sums: bool, scaled: bool) -> Rule {
+    /// With `sums`, sums replace ordinary additions. With `has_scales`, sums replace the additions of products, because scaled products
+    /// are added in sums alone.
+    fn written(&self, sums: bool, has_scales: bool) -> Rule {
         let mut rule = Rule::default();
         (rule.nan, rule.output) = (Some(self.nan), self.output());
         let mut open = vec![0];
         while let Some(number) = open.pop() {
-            let (chained, first) = if sums || scaled { (Vec::new(), number) } else { self.chain(number) };
+            let (chained, first) = if sums || has_scales { (Vec::new(), number) } else { self.chain(number) };
             let arithmetic = self.steps[first].arithmetic;
             let StepArithmetic { cut, target, products: form, .. } = arithmetic;
             let (mut products, mut terms) = (Vec::new(), Vec::new());
@@ -259,7 +259,7 @@ impl SumSteps {
             }
             let kind = match (form, cut) {
                 (Products::Started { .. }, None) => NodeKind::Fma,
-                (_, None) if self.steps[first].adds() && !(sums || scaled && !products.is_empty()) => NodeKind::Add,
+                (_, None) if self.steps[first].adds() && !(sums || has_scales && !products.is_empty()) => NodeKind::Add,
                 _ => NodeKind::Sum,
             };
             if form == (Products::Started { second: true }) && cut.is_none() {

@@ -166,7 +166,7 @@ impl Dialogue<'_> {
                     None => {
                         let mut fitted = match shown {
                             Shown::Sum => fit.sum(&cases)?,
-                            Shown::Products => fit.whole(&sums, &cases)?,
+                            Shown::Products => fit.full_products(&sums, &cases)?,
                         };
                         // A result that was rounded in a wider format may be converted to D with another rounding.
                         let narrow = part.d.bits < 32 || depth > Depth::Usual;

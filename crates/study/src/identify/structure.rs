@@ -126,17 +126,17 @@ fn most(arithmetics: impl Iterator<Item = StepArithmetic>) -> Option<StepArithme
 
 /// True if a sum adds its terms in the order that was found.
 /// If that order leaves a step undecided, only the steps before it are compared.
-fn agrees(found: &Order, candidate: &Order) -> bool {
-    match (found, candidate) {
-        (Order::Meeting(found), candidate) if found.manner == Manner::Undecided => {
-            let mut before = found.parts.iter().filter(|part| matches!(part, Order::Meeting(_)));
-            of_step(found) == candidate.leaves().into_iter().collect::<Vec<_>>()
+fn agrees(measured: &Order, candidate: &Order) -> bool {
+    match (measured, candidate) {
+        (Order::Meeting(measured), candidate) if measured.manner == Manner::Undecided => {
+            let mut before = measured.parts.iter().filter(|part| matches!(part, Order::Meeting(_)));
+            of_step(measured) == candidate.leaves().into_iter().collect::<Vec<_>>()
                 && before.all(|part| has(candidate, part))
         }
-        (Order::Leaf(found), Order::Leaf(candidate)) => found == candidate,
-        (Order::Meeting(found), Order::Meeting(candidate)) => {
-            found.parts.len() == candidate.parts.len()
-                && found.parts.iter().zip(&candidate.parts).all(|(found, candidate)| agrees(found, candidate))
+        (Order::Leaf(measured), Order::Leaf(candidate)) => measured == candidate,
+        (Order::Meeting(measured), Order::Meeting(candidate)) => {
+            measured.parts.len() == candidate.parts.len()
+                && measured.parts.iter().zip(&candidate.parts).all(|(measured, candidate)| agrees(measured, candidate))
         }
         _ => false,
     }

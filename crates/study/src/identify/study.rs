@@ -117,7 +117,7 @@ pub enum Progress<'a> {
 #[derive(Debug, Clone)]
 pub struct Finding {
     /// The result of the search.
-    pub found: Identification,
+    pub identification: Identification,
     /// The shipped arithmetic that is nearest to the rule.
     pub like: Option<Likeness>,
     /// The verdicts on the changes of a rule that agrees with everything.
@@ -148,54 +148,54 @@ impl Finding {
             held_out: None,
             seconds,
             source,
-            found: Identification { nans, ..identification },
+            identification: Identification { nans, ..identification },
         }
     }
 
     /// True if the rule agrees with everything that was asked and held out.
     pub fn agrees(&self) -> bool {
-        self.found.misses == 0 && self.held_out.as_ref().is_none_or(|part| part.state.differing() == 0)
+        self.identification.misses == 0 && self.held_out.as_ref().is_none_or(|part| part.state.differing() == 0)
     }
 
     /// The evidence of the rule.
     fn rule_evidence(&self) -> Evidence {
         let held_out = self.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
-        evidence_of(&self.found, &self.source, held_out, self.tested.as_ref())
+        evidence_of(&self.identification, &self.source, held_out, self.tested.as_ref())
     }
 
     /// Finds the likeness and the evidence of the rule; returns the reduced inputs that may be asked again.
     ///
     /// If the work ended early, only the likeness is found.
     fn judge(&mut self) -> Result<Vec<Refuting>> {
-        self.like = likeness(&self.found);
+        self.like = likeness(&self.identification);
         if self.stopped.is_some() {
             return Ok(Vec::new());
         }
         if !self.agrees() {
             if self.held_out.is_none() {
-                self.missed = self.found.missed()?;
+                self.missed = self.identification.missed()?;
             }
             return Ok(Vec::new());
         }
-        self.tested = tables::tested(&self.found)?;
+        self.tested = tables::tested(&self.identification)?;
         let Some(tested) = &self.tested else { return Ok(Vec::new()) };
-        self.evidence = evidence(&self.found, tested);
-        let asks = self.found.executions > 0;
-        Ok(if asks { reduced(&self.found, tested, &self.evidence) } else { Vec::new() })
+        self.evidence = evidence(&self.identification, tested);
+        let asks = self.identification.executions > 0;
+        Ok(if asks { reduced(&self.identification, tested, &self.evidence) } else { Vec::new() })
     }
 
     /// Asks the device for the reduced inputs, then for tiles that contradict open pairs of changes.
     /// At most `most` tiles are asked.
     fn ask_again(&mut self, device: &mut dyn Device, reduced: Vec<Refuting>, most: u64, seed: u64) {
         let Some(tested) = self.tested.as_mut().filter(|_| self.stopped.is_none()) else { return };
-        let identification = &mut self.found;
+        let identification = &mut self.identification;
         let before = identification.executions;
         let outcome = ask_reduced(device, identification, &mut self.evidence, reduced, most);
         let left = most.saturating_sub(identification.executions - before);
         self.stopped = outcome.and_then(|()| ask_pairs(device, identification, tested, seed, left)).err();
         if identification.misses > 0 {
             self.tested = None;
-            self.missed = self.found.missed().unwrap_or_default();
+            self.missed = self.identification.missed().unwrap_or_default();
         }
     }
 }
@@ -212,9 +212,10 @@ pub struct Study {
 impl Study {
     /// The model file of the rules that were found; `None` if there is no rule.
     pub fn model_file(&self) -> Option<String> {
-        let findings: Vec<&Finding> = self.findings.iter().filter(|finding| finding.found.rule.is_some()).collect();
+        let findings: Vec<&Finding> =
+            self.findings.iter().filter(|finding| finding.identification.rule.is_some()).collect();
         (!findings.is_empty())
-            .then(|| model_file(findings.iter().map(|finding| (&finding.found, finding.rule_evidence()))))
+            .then(|| model_file(findings.iter().map(|finding| (&finding.identification, finding.rule_evidence()))))
     }
 }
 
@@ -288,10 +289,11 @@ impl<'a> Session<'a> {
                 .into_iter()
                 .map(|finding: Finding| Finding { stopped: finding.stopped.or(outcome.clone().err()), ..finding }),
         );
-        let place = |finding: &Finding| instructions.iter().position(|i| i.name == finding.found.instruction.name);
+        let place =
+            |finding: &Finding| instructions.iter().position(|i| i.name == finding.identification.instruction.name);
         study.findings.sort_by_cached_key(place);
         for finding in study.findings.iter_mut().filter(|finding| finding.like.is_none()) {
-            finding.like = likeness(&finding.found);
+            finding.like = likeness(&finding.identification);
         }
         outcome
     }
@@ -343,10 +345,10 @@ impl<'a> Session<'a> {
                 Err(error) => stopped = stopped.and(Err(error)),
                 Ok(identification) => {
                     let finding = Finding::new(identification, self.request.nans, seconds, self.source());
-                    if finding.found.misses == 0 {
-                        self.rules.extend(finding.found.rule.clone());
+                    if finding.identification.misses == 0 {
+                        self.rules.extend(finding.identification.rule.clone());
                     }
-                    self.announce(&finding.found);
+                    self.announce(&finding.identification);
                     stopped = stopped.and(finding.stopped.clone().map_or(Ok(()), Err));
                     waiting.push_back(finding);
                 }
@@ -392,8 +394,8 @@ impl<'a> Session<'a> {
 
     fn plan(&self) -> Plan {
         let Request { seed, catalogue, limits, .. } = *self.request;
-        let begun = self.rules.clone();
-        Plan { seed, budget: limits.search, time: limits.search_time, catalogue, begun, work: WORK }
+        let found_rules = self.rules.clone();
+        Plan { seed, budget: limits.search, time: limits.search_time, catalogue, found_rules, work: WORK }
     }
 
     /// Compares the rule of a finding with the device, and works out what decided its lines.
@@ -406,7 +408,7 @@ impl<'a> Session<'a> {
             }
         };
         // A held-out run without differences leaves the tiles that were kept for explaining them.
-        let left = |tiles: u64| tiles.saturating_sub(finding.found.executions) / KEPT;
+        let left = |tiles: u64| tiles.saturating_sub(finding.identification.executions) / KEPT;
         let most = self.request.limits.tiles.map_or(u64::MAX, left);
         finding.ask_again(self.device, reduced, most, self.request.seed);
         finding
@@ -423,14 +425,14 @@ impl<'a> Session<'a> {
             let kinds = finding.held_out.iter().flat_map(|part| &part.state.kinds);
             let cases: Vec<Case> = kinds.map(|kind| kind.found.case.clone()).collect();
             let bounded = self.request.limits.tiles.is_some();
-            let goes_on = finding.stopped.is_none() && finding.found.misses == 0 && !bounded;
+            let goes_on = finding.stopped.is_none() && finding.identification.misses == 0 && !bounded;
             if !goes_on || cases.is_empty() || added >= MOST_ADDED {
                 return Ok(());
             }
             added += cases.len();
             let start = Instant::now();
             let plan = self.plan();
-            let identification = go_on(self.device, &finding.found, &cases, plan)?;
+            let identification = go_on(self.device, &finding.identification, &cases, plan)?;
             let seconds = finding.seconds + start.elapsed().as_secs_f64();
             *finding = Finding::new(identification, self.request.nans, seconds, finding.source.clone());
         }
@@ -441,18 +443,18 @@ impl<'a> Session<'a> {
     /// Compares the rule of a finding with held-out cases, if there is a rule and tiles are left.
     fn hold_against(&mut self, finding: &mut Finding) {
         let Limits { tiles, cases, held_out_time, .. } = self.request.limits;
-        let budget = tiles.map(|tiles| tiles.saturating_sub(finding.found.executions));
-        if finding.stopped.is_some() || finding.found.rule.is_none() || budget.is_some_and(|left| left < 2) {
+        let budget = tiles.map(|tiles| tiles.saturating_sub(finding.identification.executions));
+        if finding.stopped.is_some() || finding.identification.rule.is_none() || budget.is_some_and(|left| left < 2) {
             return;
         }
-        let instruction = &finding.found.instruction;
+        let instruction = &finding.identification.instruction;
         (self.watch)(Progress::Comparing(instruction, cases.div_ceil((instruction.m * instruction.n) as u64)));
         let held_out = HeldOut { seed: self.held_out_seed(), cases, budget, time: held_out_time };
         let mut watch = |state: &State| {
             (self.watch)(Progress::Compared(state));
             Ok(())
         };
-        match confirm(self.device, &finding.found, held_out, &mut watch) {
+        match confirm(self.device, &finding.identification, held_out, &mut watch) {
             Ok(Confirmation { part, missed, stopped }) => {
                 (finding.held_out, finding.missed, finding.stopped) = (Some(part), missed, stopped);
             }

@@ -97,7 +97,10 @@ const ASKED: &str = "asked";
 
 impl Finding {
     fn word(&self) -> &'static str {
-        match (self.agrees(), self.stopped.is_some() || self.found.spent || self.found.failure.is_some()) {
+        match (
+            self.agrees(),
+            self.stopped.is_some() || self.identification.spent || self.identification.failure.is_some(),
+        ) {
             (_, true) => "unfinished",
             (true, false) => "identified",
             (false, false) => "approximated",
@@ -143,7 +146,7 @@ pub fn left_out(lacking: &[Error]) -> Option<String> {
 
 /// The row of a finding.
 fn row(finding: &Finding, shortfall: &Shortfall) -> IdentifiedRow {
-    let identification = &finding.found;
+    let identification = &finding.identification;
     IdentifiedRow {
         instruction: identification.instruction.name.clone(),
         outcome: finding.word(),
@@ -167,7 +170,7 @@ fn row(finding: &Finding, shortfall: &Shortfall) -> IdentifiedRow {
 
 /// The notes that a reader of the tables needs on an instruction.
 fn remarks(finding: &Finding) -> Vec<String> {
-    let Finding { found: identification, tested, held_out, stopped, .. } = finding;
+    let Finding { identification, tested, held_out, stopped, .. } = finding;
     let name = &identification.instruction;
     let mut notes = Vec::new();
     if identification.spent {
@@ -204,7 +207,7 @@ fn remarks(finding: &Finding) -> Vec<String> {
 /// None: nothing is reduced.
 fn differences(findings: &[Finding]) -> Result<Option<Table>> {
     let mut listing = Listing::default();
-    for Finding { found: identification, missed, held_out, .. } in findings {
+    for Finding { identification, missed, held_out, .. } in findings {
         let subject = Subject::Matrix(&identification.instruction);
         let regimes = held_out.as_ref().map_or(&[][..], |part| &part.run.regimes);
         let asked = missed.iter().map(|cause| Difference { regime: regimes.len(), ..cause.clone() });
@@ -242,7 +245,7 @@ fn decisions(identification: &Identification, tested: &Tested) -> String {
 fn lines(findings: &[Finding]) -> Table {
     let rows = findings
         .iter()
-        .filter_map(|finding| Some(line_rows(&finding.found, finding.tested.as_ref()?, &finding.evidence)));
+        .filter_map(|finding| Some(line_rows(&finding.identification, finding.tested.as_ref()?, &finding.evidence)));
     Table::of("Evidence for each line", rows.flatten())
 }
 

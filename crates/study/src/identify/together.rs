@@ -205,8 +205,8 @@ fn aligned(rule: &Rule, place: &Place) -> Vec<Move> {
         return Vec::new();
     }
     let of = |alignment| {
-        let begun = change("alignment".into(), KeyValue::Alignment(alignment));
-        let mut changes = vec![begun, change("step".into(), KeyValue::Word("fused"))];
+        let alignment_change = change("alignment".into(), KeyValue::Alignment(alignment));
+        let mut changes = vec![alignment_change, change("step".into(), KeyValue::Word("fused"))];
         changes.extend(chained.then(|| change("group".into(), KeyValue::Number(1))));
         Move(changes)
     };

@@ -43,7 +43,7 @@ fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &s
     if let Some(given) = &row.gives {
         return format!("{} gives {given} for all inputs.", subject(device));
     }
-    if finding.found.rule.is_none() {
+    if finding.identification.rule.is_none() {
         return format!("No rule was found for {i} on {device}.");
     }
     let arithmetic = described(finding);
@@ -66,7 +66,7 @@ fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &s
 
 /// The rule in sentences, and the shipped rule that it equals or is nearest to.
 fn described(finding: &Finding) -> String {
-    let identification = &finding.found;
+    let identification = &finding.identification;
     let program = identification.model().and_then(|model| model.program(&identification.instruction).ok());
     let words = program.map(|program| arithmetic::sentences(&program));
     let like = finding.like.as_ref().map(|like| like.sentence.clone());
@@ -77,8 +77,8 @@ fn described(finding: &Finding) -> String {
 /// An example: `12 of 40,000 asked outputs and 3 of 100,000 held-out ones`.
 pub(super) fn support(finding: &Finding) -> String {
     let number = |count: u64| grouped(count as i64);
-    let asked = finding.found.asked.d.len();
-    let misses = finding.found.misses.min(asked) as u64;
+    let asked = finding.identification.asked.d.len();
+    let misses = finding.identification.misses.min(asked) as u64;
     let asked = number(asked as u64);
     let held_out = finding.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
     match (misses, held_out.filter(|(compared, _)| *compared > 0)) {

@@ -445,14 +445,14 @@ fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Dif
                         continue;
                     }
                     let values = |reader: &TensorReader, tried: bool| reader.values(&piece, tried.then_some(reading));
-                    let found = match which {
+                    let differences = match which {
                         "first" => differences(&values(&readers.0, true)?, &values(&readers.1, false)?),
                         _ => differences(&values(&readers.0, false)?, &values(&readers.1, true)?),
                     };
-                    let error = if found.differ() == 0 {
+                    let error = if differences.differ() == 0 {
                         0.0
                     } else {
-                        found.losses.energies.relative_rms().unwrap_or(f64::INFINITY)
+                        differences.losses.energies.relative_rms().unwrap_or(f64::INFINITY)
                     };
                     if error < usual / 2.0 && error < 0.5 && best.as_ref().is_none_or(|(least, _)| error < *least) {
                         let mut words = Vec::new();

@@ -10,9 +10,9 @@
 //! let a = Matrix::of_values(8, 512, e4m3, &codes);
 //! let factors = Factors::new(a.clone(), a.transposed());
 //! let d = Product::of(&mut ModelDevice::open("hopper")?, &schedule, &factors)?.d;
-//! let mut found = Recognised::default();
-//! matching::search(&Request::new(vec!["hopper".into()]), &factors, &d, &mut found, &|_| ())?;
-//! assert_eq!(found.first().unwrap().schedule.promote, Some(128));
+//! let mut recognised = Recognised::default();
+//! matching::search(&Request::new(vec!["hopper".into()]), &factors, &d, &mut recognised, &|_| ())?;
+//! assert_eq!(recognised.first().unwrap().schedule.promote, Some(128));
 //! # Ok(())
 //! # }
 //! ```
@@ -126,7 +126,7 @@ fn contradictions(kernels: &KernelNames, schedules: &[MatchCandidate], k: usize)
 /// Finds how `d` was made: by a schedule, a scheme of splitting, or two schedules.
 ///
 /// A D of one value decides nothing, and is searched only for a product that separates schedules. Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
-/// `found` has the results so far, also where an error ends the search.
+/// `recognised` has the results so far, also where an error ends the search.
 ///
 /// # Errors
 /// Matrices that do not fit, formats that no instruction of the models multiplies, a signal.
@@ -134,43 +134,43 @@ pub fn search(
     request: &Request,
     factors: &Factors,
     d: &Matrix,
-    found: &mut Recognised,
+    recognised: &mut Recognised,
     step: &dyn Fn(&str),
 ) -> Result<()> {
     let Request { suspects, separates } = request;
     let free = Suspects { kernels: KernelNames::default(), ..suspects.clone() };
-    found.kernels = suspects.kernels.clone();
+    recognised.kernels = suspects.kernels.clone();
     if !separates {
         factors.fit()?;
-        found.nothing = search::decides_nothing(d);
+        recognised.nothing = search::decides_nothing(d);
     }
-    if found.nothing.is_some() {
+    if recognised.nothing.is_some() {
         return Ok(());
     }
     if suspects.kernels.is_known() {
-        match search::find(suspects, factors, d, &mut found.matches, step) {
+        match search::find(suspects, factors, d, &mut recognised.matches, step) {
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             // No instruction that the names allow multiplies these formats.
-            Err(_) => found.matches = Matches::default(),
+            Err(_) => recognised.matches = Matches::default(),
             Ok(()) => (),
         }
     }
-    if found.matches.confirmed.is_empty() {
+    if recognised.matches.confirmed.is_empty() {
         let mut matches = Matches::default();
         let outcome = search::find(&free, factors, d, &mut matches, step);
-        found.matches = matches;
+        recognised.matches = matches;
         outcome?;
     }
-    found.contradictions = contradictions(&found.kernels, &found.matches.confirmed, factors.k())?;
-    if found.matches.confirmed.is_empty() {
-        found.scheme = scheme::find(suspects, factors, d, step)?;
+    recognised.contradictions = contradictions(&recognised.kernels, &recognised.matches.confirmed, factors.k())?;
+    if recognised.matches.confirmed.is_empty() {
+        recognised.scheme = scheme::find(suspects, factors, d, step)?;
     }
-    if !found.is_found() {
-        found.mixed = search::mixed(&free, factors, d, &found.matches, step)?;
+    if !recognised.is_found() {
+        recognised.mixed = search::mixed(&free, factors, d, &recognised.matches, step)?;
     }
-    if *separates && found.matches.confirmed.len() > 1 {
+    if *separates && recognised.matches.confirmed.len() > 1 {
         step("looking for a product that separates them");
-        found.apart = apart(&found.matches.confirmed, factors, d.format)?;
+        recognised.apart = apart(&recognised.matches.confirmed, factors, d.format)?;
     }
     Ok(())
 }

@@ -110,8 +110,8 @@ pub fn run_until(
         if executed == 0 {
             break;
         }
-        let whole = executed == batch.tiles.count;
-        if !whole {
+        let complete = executed == batch.tiles.count;
+        if !complete {
             batch.tiles = batch.tiles.slice(0, executed);
             batch.samples.retain(|at| at.tile < executed);
         }
@@ -127,7 +127,7 @@ pub fn run_until(
             // In order, so that sums do not depend on the number of threads.
             tallies.iter().for_each(|tally| profile.add(tally));
         }
-        if !whole {
+        if !complete {
             break;
         }
     }
@@ -167,7 +167,7 @@ fn compare_with_model(
         let (tile, row, column) = (index / (i.m * i.n), index / i.n % i.m, index % i.n);
         let case = batch.tiles.case(i, tile, row, column);
         let spot = Spot { tile: first + tile as u64, row: row as u32, column: column as u32 };
-        let found = Answer { case, device: d.get(index), model: expected.get(index) };
-        outcome.kinds.add(&Subject::Matrix(i), Difference::of(ResultPlace::Output(spot), found));
+        let answer = Answer { case, device: d.get(index), model: expected.get(index) };
+        outcome.kinds.add(&Subject::Matrix(i), Difference::of(ResultPlace::Output(spot), answer));
     }
 }

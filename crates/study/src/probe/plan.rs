@@ -65,16 +65,16 @@ impl<'a> Probed<'a> {
         let each = plan.distributions.len() * plan.ops.len();
         let total = (plan.instructions.len() * each) as u64;
         let started = Instant::now();
-        let mut begun = 0;
+        let mut done = 0;
         for instruction in plan.instructions {
             interrupt::check()?;
             // On a GPU its kernel is compiled meanwhile.
             let what = format!("preparing {instruction} on {}", device.identity().name);
-            watch(Stage { what: &what, done: begun, total });
+            watch(Stage { what: &what, done, total });
             let external = match device.prepare(instruction) {
                 Err(error) if plan.available && error.is_unavailable() => {
                     self.notes.push(error.to_string());
-                    begun += each as u64;
+                    done += each as u64;
                     continue;
                 }
                 execution => execution?.kind == ExecutionKind::External,
@@ -89,11 +89,11 @@ impl<'a> Probed<'a> {
                     plan.inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
                     request.distribution.name(),
                 );
-                watch(Stage { what: &what, done: begun, total });
+                watch(Stage { what: &what, done, total });
                 // Samples that nobody asked for take a share of a minute.
-                let left = UNASKED.saturating_sub(started.elapsed()) / ((total - begun) as u32).max(1);
+                let left = UNASKED.saturating_sub(started.elapsed()) / ((total - done) as u32).max(1);
                 let until = (external && plan.samples.is_none()).then(|| Instant::now() + left);
-                begun += 1;
+                done += 1;
                 let mut results = Vec::new();
                 let outcome = run_until(device, Some(&evaluator), request, &plan.inits, until, &mut results);
                 if let Some(first) = results.first() {

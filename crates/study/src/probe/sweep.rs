@@ -135,9 +135,9 @@ fn outcome(
         let b = if count > 1 { vec![b] } else { Vec::new() };
         let case = Case::dense(vec![a], b, if count > 2 { c } else { 0 });
         let model = rule_and_engine(form, &space, alike.index, alike.lane).0;
-        let found =
+        let difference =
             Difference::of(ResultPlace::Lane(alike.index, alike.lane), Answer { case, device: result(alike)?, model });
-        kinds.add(&subject, Difference { count: alike.count, ..found });
+        kinds.add(&subject, Difference { count: alike.count, ..difference });
     }
     kinds.causes(&subject, request.max_mismatches, &mut |_| Ok(()), &mut differences)?;
     let digest = fnv1a(swept.digests.iter().flat_map(|digest| digest.to_le_bytes()).collect::<Vec<u8>>().iter());

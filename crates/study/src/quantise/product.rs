@@ -37,7 +37,9 @@ impl Activations {
     pub fn read(file: &ArrayFile, to: Option<&str>) -> Result<Activations> {
         let format = match to.map(FileContent::named).transpose()? {
             Some(FileContent::Blocks(format)) => Some(format),
-            Some(FileContent::Scalar(Some(format))) => Some(BlockFormat::scaled(format, 1, BlockFormat::WHOLE)?),
+            Some(FileContent::Scalar(Some(format))) => {
+                Some(BlockFormat::with_f32_scales(format, 1, BlockFormat::WHOLE)?)
+            }
             _ => None,
         };
         let layers = file.arrays.iter().map(|array| LayerActivations::read(file, array, format));

@@ -66,7 +66,7 @@ impl QuantisationTarget {
             ScaleScope::Channel | ScaleScope::Shared(Sharing::Tensor) => (1, RUN),
             ScaleScope::Shared(sharing) => sharing.blocks(),
         };
-        let format = BlockFormat::scaled(format, rows, columns)?;
+        let format = BlockFormat::with_f32_scales(format, rows, columns)?;
         if let Some(why) = rule.refusal(format) {
             return Err(Error::request(format!("‹scale_rule› {why}")));
         }
@@ -179,7 +179,7 @@ pub fn shared(to: FileContent, per: &str) -> Result<FileContent> {
         FileContent::Blocks(format) => {
             return Err(Error::request(format!("‹per={per}›: {format} has blocks; choose ROWSxCOLUMNS")));
         }
-        FileContent::Scalar(Some(format)) => BlockFormat::scaled(format, rows, length)?,
+        FileContent::Scalar(Some(format)) => BlockFormat::with_f32_scales(format, rows, length)?,
         FileContent::Scalar(None) => return Ok(to),
     };
     Ok(FileContent::Blocks(format))

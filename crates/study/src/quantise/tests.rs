@@ -186,7 +186,7 @@ fn losses_are_those_of_each_value_along_every_axis() {
             let noise: f64 = finite.iter().map(|(x, y)| (x - y) * (x - y)).sum();
             let cross: f64 = finite.iter().map(|(x, y)| x * y).sum();
             let result: f64 = finite.iter().map(|(_, y)| y * y).sum();
-            let near = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() <= 1e-9 * expected.abs();
+            let near = |actual: Option<f64>, expected: f64| (actual.unwrap() - expected).abs() <= 1e-9 * expected.abs();
             assert!(near(row.sqnr, 10.0 * (signal / noise).log10()), "{name}: {row:?}");
             assert!(near(row.rms_error, (noise / finite.len() as f64).sqrt()), "{name}");
             assert!(near(row.cosine, cross / (signal * result).sqrt()), "{name}");
@@ -295,15 +295,15 @@ fn stochastic_rounding_is_unbiased_and_each_element_has_bits_of_its_own() {
             let how = Quantisation { targets: &chosen, axis: None, rounding, seed, activations: None };
             how.tensor(view::TensorRows::new(&file, &file.arrays[0], None).unwrap()).unwrap().remove(0).losses
         };
-        let found = losses(7);
+        let sample = losses(7);
         let (mean, rms) =
-            (found.cross / f64::from(value) / count as f64, (found.losses.energies.noise / count as f64).sqrt());
+            (sample.cross / f64::from(value) / count as f64, (sample.losses.energies.noise / count as f64).sqrt());
         assert!(rms > 0.0, "{name}: the value has no code of its own");
         assert!(mean.abs() < 5.0 * rms / (count as f64).sqrt(), "{name}: mean error {mean:e} beside {rms:e}");
         // Errors of both signs, so that the mean is not one of all alike.
-        assert!(mean.abs() < found.losses.max_error / 50.0);
-        assert_eq!(found.losses.energies.noise, losses(7).losses.energies.noise);
-        assert_ne!(found.losses.energies.noise, losses(8).losses.energies.noise);
+        assert!(mean.abs() < sample.losses.max_error / 50.0);
+        assert_eq!(sample.losses.energies.noise, losses(7).losses.energies.noise);
+        assert_ne!(sample.losses.energies.noise, losses(8).losses.energies.noise);
     }
 }
 

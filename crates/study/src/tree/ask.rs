@@ -17,7 +17,7 @@ pub struct InstructionOrder {
     /// The element of D that was asked; `None` if all elements were taken to be alike.
     pub element: Option<ElementPlace>,
     /// The order.
-    pub found: FoundOrder,
+    pub tree: FoundOrder,
 }
 
 /// Orders found on a device.
@@ -51,13 +51,13 @@ pub fn find_all(
     for i in instructions {
         progress(i);
         let element = element.or(isa::gemm(&i.name).map(|_| ElementPlace { row: 0, column: 0 }));
-        let found = device.prepare(i).and_then(|_| {
+        let tree = device.prepare(i).and_then(|_| {
             let mut bench = Bench::of(device, &mut batches, i).at(element.map(|place| (place.row, place.column)));
             find(i, &mut |cases| bench.codes(cases))
         });
-        match found {
+        match tree {
             Err(error) if available && error.is_unavailable() => all.left_out.push(error.to_string()),
-            found => all.orders.push(InstructionOrder { instruction: i.clone(), element, found: found? }),
+            tree => all.orders.push(InstructionOrder { instruction: i.clone(), element, tree: tree? }),
         }
     }
     Ok(())

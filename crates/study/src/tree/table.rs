@@ -74,8 +74,8 @@ pub fn report(all: &DeviceOrders, name: &str, report: &mut Report) {
     report.verdict = Verdict::Contradicted;
     report.notes.extend(all.left_out.iter().cloned().chain(limits(orders)));
     report.tables.push(Table::of("Order of the sum", rows));
-    if let [InstructionOrder { instruction, found, .. }] = &orders[..] {
-        let lines = drawing(&found.order).into_iter().map(|line| DrawingRow { line });
+    if let [InstructionOrder { instruction, tree, .. }] = &orders[..] {
+        let lines = drawing(&tree.order).into_iter().map(|line| DrawingRow { line });
         report.tables.push(Table::of(format!("Tree of {instruction}"), lines));
     }
     report.tables.extend(Table::of("Contradictions", orders.iter().flat_map(contradictions)).filled());
@@ -84,8 +84,8 @@ pub fn report(all: &DeviceOrders, name: &str, report: &mut Report) {
 /// The note on what the formats of the instructions cannot show.
 fn limits(orders: &[InstructionOrder]) -> Option<String> {
     if let [order] = orders {
-        let (i, (least, greatest)) = (&order.instruction, order.found.spans);
-        return match order.found.undecided() {
+        let (i, (least, greatest)) = (&order.instruction, order.tree.spans);
+        return match order.tree.undecided() {
             0 if least < WIDE => Some(format!(
                 "{i}: terms of these formats differ by at most 2^{least}. A step that keeps more bits of some parts may appear as two."
             )),
@@ -97,7 +97,7 @@ fn limits(orders: &[InstructionOrder]) -> Option<String> {
             )),
         };
     }
-    let near = orders.iter().filter(|order| order.found.undecided() == 0 && order.found.spans.0 < WIDE).count();
+    let near = orders.iter().filter(|order| order.tree.undecided() == 0 && order.tree.spans.0 < WIDE).count();
     (near > 0).then(|| {
         format!(
             "{near} of {} instructions have formats whose terms differ by less than 2^{WIDE}. A step that keeps many bits of some parts \
@@ -108,21 +108,21 @@ fn limits(orders: &[InstructionOrder]) -> Option<String> {
 }
 
 /// The row of an instruction.
-fn row(InstructionOrder { instruction, element, found }: &InstructionOrder) -> TreeRow {
-    let spans = Some(found.spans).filter(|(least, greatest)| least <= greatest);
+fn row(InstructionOrder { instruction, element, tree }: &InstructionOrder) -> TreeRow {
+    let spans = Some(tree.spans).filter(|(least, greatest)| least <= greatest);
     TreeRow {
         instruction: instruction.name.clone(),
         element: element.map(|place| vec![place.row as u64, place.column as u64]),
-        terms: found.order.leaves().len(),
-        steps: found.order.meetings().len(),
-        depth: found.order.depth(),
-        undecided: found.undecided(),
-        cases: found.asked,
-        checks: found.checked,
-        contradictions: found.contradictions.len(),
+        terms: tree.order.leaves().len(),
+        steps: tree.order.meetings().len(),
+        depth: tree.order.depth(),
+        undecided: tree.undecided(),
+        cases: tree.asked,
+        checks: tree.checked,
+        contradictions: tree.contradictions.len(),
         least_span: spans.map(|spans| spans.0),
         greatest_span: spans.map(|spans| spans.1),
-        tree: notation(&found.order),
+        tree: notation(&tree.order),
     }
 }
 
@@ -156,7 +156,7 @@ fn answer(rows: &[TreeRow], device: &str) -> Option<String> {
 /// The rows of the cases that contradict a tree.
 fn contradictions(order: &InstructionOrder) -> impl Iterator<Item = ContradictionRow> {
     let i = &order.instruction;
-    order.found.contradictions.iter().map(|Contradiction { huge, tiny, kept, case }| ContradictionRow {
+    order.tree.contradictions.iter().map(|Contradiction { huge, tiny, kept, case }| ContradictionRow {
         instruction: i.name.clone(),
         large: huge.iter().map(|leaf: &Leaf| leaf.name()).collect(),
         small: tiny.name(),

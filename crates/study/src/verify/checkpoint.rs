@@ -80,8 +80,8 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Vec<Part>> {
     };
     let file: File = serde_json::from_str(text).map_err(|error| refused(&error))?;
     if file.tcnum_checkpoint != VERSION {
-        let found = file.tcnum_checkpoint;
-        return Err(refused(&format!("its version is {found}, and only version {VERSION} can be read")));
+        let version = file.tcnum_checkpoint;
+        return Err(refused(&format!("its version is {version}, and only version {VERSION} can be read")));
     }
     if file.parts.is_empty() {
         return Err(refused(&"it has no part of a run"));

@@ -129,7 +129,7 @@ fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) 
     if !defects.is_empty() && !partial {
         return Err(Error::request(format!("{}; ‹partial› merges what there is", defects.join("; "))));
     }
-    let mut merged = Part { run: first.part.run.whole(), ..first.part.clone() };
+    let mut merged = Part { run: first.part.run.unsharded(), ..first.part.clone() };
     merged.ran.device = distinct(group.iter().map(|source| &source.part.ran.device[..]));
     merged.state = State {
         regimes: vec![Count::default(); merged.run.regimes.len()],

@@ -101,7 +101,7 @@ fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Difference> {
         let positions = positions.to_vec();
         Ok(Case { a: all(a)?, b: all(b)?, c, positions, scale_a: all(scale_a)?, scale_b: all(scale_b)? })
     };
-    let found = case([&m.found_a, &m.found_b, &m.found_scale_a, &m.found_scale_b], &m.found_c, &m.found_positions)?;
+    let original = case([&m.found_a, &m.found_b, &m.found_scale_a, &m.found_scale_b], &m.found_c, &m.found_positions)?;
     let reduced = match m.reduced {
         true => Some(case([&m.a, &m.b, &m.scale_a, &m.scale_b], &m.c, &m.positions)?),
         false => None,
@@ -118,7 +118,7 @@ fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Difference> {
         place: ResultPlace::Output(spot),
         count: m.count,
         regime: regime.ok_or_else(|| Error::request(format!("there is no regime '{name}'")))?,
-        found: answer(found, &m.found_device_d, &m.found_model_d)?,
+        found: answer(original, &m.found_device_d, &m.found_model_d)?,
         reduced: reduced.map(|case| answer(case, &m.device_d, &m.model_d)).transpose()?,
     })
 }
@@ -158,7 +158,7 @@ mod tests {
             codes(scale.format, &mut case.scale_b);
         }
         let d = model.evaluator(i).unwrap().dot(&case);
-        let found = Answer { case, device: d ^ 1, model: d };
+        let answer = Answer { case, device: d ^ 1, model: d };
         let sequence = Sequence::Random { seed: u64::MAX };
         let regimes: Vec<String> = sequence.regimes().into_iter().map(str::to_string).collect();
         let run = Run {
@@ -186,9 +186,9 @@ mod tests {
             execution: "simulated".into(),
             opcodes: Vec::new(),
         };
-        let reduced = Some(found.clone());
-        let found = Difference::of(ResultPlace::Output(spot), found);
-        let counterexamples = Some(vec![Difference { reduced, ..found }]);
+        let reduced = Some(answer.clone());
+        let difference = Difference::of(ResultPlace::Output(spot), answer);
+        let counterexamples = Some(vec![Difference { reduced, ..difference }]);
         Part { run, ran, state, counterexamples }
     }
 

@@ -51,14 +51,14 @@ pub fn verify(trace: &Trace, judge: &mut dyn Device, nans: Nans) -> Result<Verif
     Ok(Verification { compared, differing, kinds, execution, stopped })
 }
 
-/// Calls `found` for every output that differs, in order, until it returns false.
+/// Calls `receive` for every output that differs, in order, until it returns false.
 /// `tiles` counts the compared tiles.
 fn compare(
     trace: &Trace,
     judge: &mut dyn Device,
     nans: Nans,
     tiles: &mut usize,
-    found: &mut dyn FnMut(Difference) -> bool,
+    receive: &mut dyn FnMut(Difference) -> bool,
 ) -> Result<()> {
     let each = trace.m * trace.n;
     let mut batches = Batches::default();
@@ -74,7 +74,7 @@ fn compare(
         }
         let differs = |(at, code): &(usize, u64)| !nans.agree(trace.instruction.d, recorded.get(*at), *code);
         for (at, code) in computed.iter().enumerate().filter(differs) {
-            if !found(difference(trace, from * each + at, recorded.get(at), code)) {
+            if !receive(difference(trace, from * each + at, recorded.get(at), code)) {
                 return Ok(());
             }
         }

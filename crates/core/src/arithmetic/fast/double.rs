@@ -33,9 +33,9 @@ impl Double {
             let ElementaryOperation::Fma { factors, addend, to, .. } = operation else { return None };
             let from = at.checked_sub(1).map_or(Source::C, Source::Value);
             let Destination { target: step_target, subnormals, .. } = to;
-            let whole = factors.a == u64::MAX && factors.b == u64::MAX;
+            let unmasked = factors.a == u64::MAX && factors.b == u64::MAX;
             if *addend != from
-                || !whole
+                || !unmasked
                 || *subnormals != Subnormals::Keep
                 || target.is_some_and(|other| other != *step_target)
             {

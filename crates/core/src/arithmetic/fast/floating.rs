@@ -252,7 +252,7 @@ impl FastOperation {
 }
 
 impl Input {
-    /// The number; `own` is room for computing it.
+    /// The number; `exact` and `out` are room for computing it.
     fn number<'a>(
         &self,
         pieces: &Pieces,

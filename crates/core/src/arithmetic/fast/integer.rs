@@ -33,8 +33,8 @@ impl Integer {
         let word = |format: &Format| signed(format) && format.bits == 32;
         // The product of two numbers has at most 31 bits and a sign.
         let factor = |format: &Format| format.bits <= 8 || format.bits <= 16 && signed(format);
-        let whole = group_bits.is_none() && bits == i.d.bits && (wrap == Wrap::Wrap || group >= i.stored_k());
-        let serves = whole && factor(i.a) && factor(i.b) && word(i.c) && word(i.d) && i.k < 1 << 15;
+        let is_one_sum = group_bits.is_none() && bits == i.d.bits && (wrap == Wrap::Wrap || group >= i.stored_k());
+        let serves = is_one_sum && factor(i.a) && factor(i.b) && word(i.c) && word(i.d) && i.k < 1 << 15;
         let wide = wrap == Wrap::Saturate && (i.a.bits > 8 || i.b.bits > 8);
         serves.then_some(Integer { wrap, wide, xor: i.xor })
     }

@@ -85,8 +85,8 @@ impl FastKernel {
         let floating = Floating::new(program, [&a, &b], scales.as_ref(), &begins)?;
         let scale_bits = scales.as_ref().map_or(0, Scales::factor_fraction_bits);
         let values = floating.takes_values().then(|| [&a, &b].map(|factor| factor.fraction_bits as i32 + scale_bits));
-        let whole = factors.iter().all(|factors| factors.a == u64::MAX && factors.b == u64::MAX);
-        let masks = (!whole).then(|| {
+        let unmasked = factors.iter().all(|factors| factors.a == u64::MAX && factors.b == u64::MAX);
+        let masks = (!unmasked).then(|| {
             let of = |mask: fn(&Factors) -> u64| factors.iter().map(|factors| mask(factors) as u32).collect::<Vec<_>>();
             [of(|factors| factors.a), of(|factors| factors.b)]
         });

@@ -200,9 +200,9 @@ fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: us
                 let y = values[0].1[term];
                 for side in 0..SIDE {
                     let x = &values[side].0[term];
-                    let scaled = each(|l| x[l % TURNS] * y[l] * scales[side][l]);
+                    let unrounded_units = each(|l| x[l % TURNS] * y[l] * scales[side][l]);
                     // SAFETY: as below.
-                    let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
+                    let units: Lane<i32> = each(|l| unsafe { unrounded_units[l].to_int_unchecked() });
                     products[side] = each(|l| products[side][l].wrapping_add(units[l]));
                 }
                 term += next;
@@ -212,7 +212,7 @@ fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: us
             for side in 0..SIDE {
                 let (x, y) = (&values[side].0[term], &values[side].1[term]);
                 let value = each(|l| x[l % TURNS] * y[l]);
-                let scaled = if COMMON {
+                let unrounded_units = if COMMON {
                     each(|l| value[l] * scales[side][l])
                 } else {
                     let (x, y) = (&exponents[side].0[term], &exponents[side].1[term]);
@@ -222,7 +222,7 @@ fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: us
                 };
                 // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the
                 // largest.
-                let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
+                let units: Lane<i32> = each(|l| unsafe { unrounded_units[l].to_int_unchecked() });
                 products[side] = each(|l| products[side][l].wrapping_add(units[l]));
             }
             term += next;

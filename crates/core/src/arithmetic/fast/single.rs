@@ -153,8 +153,8 @@ impl Single {
             };
             let (terms, to, nans) = match operation {
                 ElementaryOperation::Fma { factors, addend, to, nans } => {
-                    let whole = factors.a == u64::MAX && factors.b == u64::MAX;
-                    (whole.then_some(Terms::Product(factors.k, term(*addend)?))?, to, nans)
+                    let unmasked = factors.a == u64::MAX && factors.b == u64::MAX;
+                    (unmasked.then_some(Terms::Product(factors.k, term(*addend)?))?, to, nans)
                 }
                 ElementaryOperation::Add { terms: [x, y], to, nans } => (Terms::Sum(term(*x)?, term(*y)?), to, nans),
                 _ => return None,

@@ -26,9 +26,9 @@ impl OperandSpecials {
         let column = |column: usize| (0..k).any(|at| special(1, &tiles.b, (tile * k + at) * n + column));
         let rows: Vec<bool> = (0..m).map(row).collect();
         let columns: Vec<bool> = (0..n).map(column).collect();
-        let scaled = self.has_special_scale(tiles, tile);
+        let special_scale = self.has_special_scale(tiles, tile);
         let c = |at: usize| special(2, &tiles.c, tile * m * n + at);
-        elements.extend((0..m * n).filter(|at| scaled || rows[at / n] || columns[at % n] || c(*at)));
+        elements.extend((0..m * n).filter(|at| special_scale || rows[at / n] || columns[at % n] || c(*at)));
     }
 
     /// True if any scale of the tile is infinite or NaN.

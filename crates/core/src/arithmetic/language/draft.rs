@@ -192,10 +192,10 @@ impl Draft {
     }
 
     /// Unrounded sum of a node, as a part of another node.
-    pub(super) fn part(&mut self, whole: &DraftNode, name: String, products: Option<Vec<usize>>) -> DraftNode {
+    pub(super) fn part(&mut self, node: &DraftNode, name: String, products: Option<Vec<usize>>) -> DraftNode {
         self.numbered += 1;
         let result = Some(NodeResult::Aligned);
-        DraftNode { number: self.numbered, name, products, terms: Vec::new(), result, ..whole.clone() }
+        DraftNode { number: self.numbered, name, products, terms: Vec::new(), result, ..node.clone() }
     }
 
     /// Appends a node and returns its value.

@@ -468,7 +468,7 @@ fn set_in<T, V>(keys: &[Key<T, V>], table: &mut T, path: &str, value: Option<&Ke
     let Some(key) = keys.iter().find(|key| key.name == name) else { return false };
     let Some(part) = part else { return (key.set)(table, value) };
     match (key.value)(table) {
-        Some(mut whole) => whole.set_part(part, value) && (key.set)(table, Some(&whole)),
+        Some(mut composite) => composite.set_part(part, value) && (key.set)(table, Some(&composite)),
         None => true,
     }
 }

@@ -77,9 +77,9 @@ impl<'a> Frame<'a> {
         if span(i.a) + span(i.b) > 100 {
             return Err(format!("'scale-sums': exact sums of products of {} and {} are too wide", i.a, i.b));
         }
-        let whole = indices.len().is_multiple_of(sums);
+        let full_runs = indices.len().is_multiple_of(sums);
         let runs = indices.chunks(sums).all(|run| run[0] % sums == 0 && run.windows(2).all(|w| w[1] == w[0] + 1));
-        match whole && runs {
+        match full_runs && runs {
             true => Ok(Scaling::Sums(sums)),
             false => Err(format!("'scale-sums' is {sums}, but the groups do not consist of such runs of products")),
         }

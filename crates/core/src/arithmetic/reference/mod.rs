@@ -254,8 +254,9 @@ impl<O: Observer> Machine<'_, O> {
         let product = |k: usize| {
             let factors = [self.inputs.a[k], self.inputs.b[k]];
             let unscaled = self.program.invalid.product(&factors[0].value, &factors[1].value);
-            let scaled = self.inputs.scales.get(k).map_or(unscaled, |(scale, _)| number::product(&unscaled, scale));
-            Summand { held: Held::exact(scaled, 0), bits: None, drop: None, factors: Some(factors) }
+            let scaled_product =
+                self.inputs.scales.get(k).map_or(unscaled, |(scale, _)| number::product(&unscaled, scale));
+            Summand { held: Held::exact(scaled_product, 0), bits: None, drop: None, factors: Some(factors) }
         };
         let products: Vec<Summand> = (0..self.inputs.a.len()).map(product).collect();
         let c = [Summand { held: self.inputs.c, bits: None, drop: None, factors: None }];

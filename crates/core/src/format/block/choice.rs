@@ -71,7 +71,7 @@ impl Quantizer {
     /// The first scale code at or below one under which values up to `amax` have results within `f32`.
     pub(super) fn finite_scale(&self, code: u32, amax: &Finite, tensor_scale: &Finite) -> u32 {
         let halved = |code: u32| {
-            let half = Real::Finite(self.scale_value(code, &Finite::exact(false, 1, 0)).scaled(-1));
+            let half = Real::Finite(self.scale_value(code, &Finite::exact(false, 1, 0)).times_power_of_two(-1));
             self.format.scale.encode(&half, Rounding::Rz, Overflow::Saturate).expect("a number has a code") as u32
         };
         let is_power = matches!(self.rule.choice, Choice::Largest(Quotient { to_power: true, .. }));

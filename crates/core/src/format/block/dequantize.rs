@@ -50,7 +50,7 @@ impl Dequantizer {
         }
         let f32 = find("f32").ok()?;
         let factor = |code| match scale.value(code) {
-            Real::Finite(finite) => exact(f32, &Real::Finite(finite.scaled(element.exponent))),
+            Real::Finite(finite) => exact(f32, &Real::Finite(finite.times_power_of_two(element.exponent))),
             special => exact(f32, &special),
         };
         let factors = match wide {

@@ -17,14 +17,14 @@ impl Element {
     /// Exact value of a code.
     pub fn value(&self, code: u64) -> Real {
         match self.format.value(code) {
-            Real::Finite(finite) => Real::Finite(finite.scaled(self.exponent)),
+            Real::Finite(finite) => Real::Finite(finite.times_power_of_two(self.exponent)),
             special => special,
         }
     }
 
     /// Code of `value`, rounded once; too large a magnitude becomes the largest one (MX 1.0, 6.3).
     pub fn encode(&self, value: &Finite, rounding: Rounding) -> u64 {
-        let value = Real::Finite(value.scaled(-self.exponent));
+        let value = Real::Finite(value.times_power_of_two(-self.exponent));
         let code = self.format.encode(&value, rounding, Overflow::Saturate).expect("every format has codes of numbers");
         if self.symmetric && self.format.is_integer() && code == self.format.largest(true) {
             return code + 1;

@@ -445,7 +445,7 @@ mod tests {
     fn elements_that_reach_as_far_as_f32_too() {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         for element in ["binary8p1uf", "binary8p1ue", "binary8p1sf", "binary8p2uf", "e5m2"] {
-            let format = BlockFormat::scaled(crate::format::find(element).unwrap(), 1, 32).unwrap();
+            let format = BlockFormat::with_f32_scales(crate::format::find(element).unwrap(), 1, 32).unwrap();
             for rounding in Rounding::DETERMINISTIC {
                 let quantizer = Quantizer { rounding, ..Quantizer::new(format) };
                 check(&quantizer, &tensor(&mut random, 96 * 20, 32), 96);

@@ -86,7 +86,7 @@ mod tests {
         let values: Vec<f32> = (0..999).map(|at| ((at * 7919) % 1009) as f32 * 0.37 - 180.0).collect();
         let exact: Vec<Finite> = values.iter().map(|value| finite(f64::from(*value))).collect();
         for element in ["e4m3", "s8", "e2m1", "nf4", "u4"] {
-            let format = BlockFormat::scaled(find(element).unwrap(), 1, BlockFormat::WHOLE).unwrap();
+            let format = BlockFormat::with_f32_scales(find(element).unwrap(), 1, BlockFormat::WHOLE).unwrap();
             for rule in ["mse", "mae", "four-over-six", "nearest"] {
                 let quantizer = Quantizer { rule: find_rule(rule).unwrap(), ..Quantizer::new(format) };
                 let codes = quantizer.candidates_of_largest(&finite(200.0)).unwrap();
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_scale_under_which_a_result_exceeds_f32_is_never_the_least() {
-        let format = BlockFormat::scaled(find("s8").unwrap(), 1, BlockFormat::WHOLE).unwrap();
+        let format = BlockFormat::with_f32_scales(find("s8").unwrap(), 1, BlockFormat::WHOLE).unwrap();
         let quantizer = Quantizer { rule: find_rule("mse").unwrap(), ..Quantizer::new(format) };
         let values = [f32::MAX, 1.0, -3.0];
         let codes = quantizer.candidates_of_largest(&finite(f64::from(f32::MAX))).unwrap();

@@ -93,7 +93,7 @@ impl BlockFormat {
     ///
     /// # Errors
     /// A format of more than 8 bits.
-    pub fn scaled(element: &'static Format, rows: usize, length: usize) -> Result<&'static BlockFormat> {
+    pub fn with_f32_scales(element: &'static Format, rows: usize, length: usize) -> Result<&'static BlockFormat> {
         static SCALED: Mutex<Vec<&'static BlockFormat>> = Mutex::new(Vec::new());
         if element.bits > 8 {
             return Err(Error::request(format!(

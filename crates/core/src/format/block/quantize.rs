@@ -172,8 +172,8 @@ impl Quantizer {
 
     /// Element code of `value` in a block with this scale.
     pub fn element_code(&self, value: &Finite, scale: &Finite) -> u8 {
-        let scaled = if scale.is_zero() { Finite::zero(value.negative) } else { value.over(scale) };
-        self.format.element.encode(&scaled, self.rounding) as u8
+        let quotient = if scale.is_zero() { Finite::zero(value.negative) } else { value.over(scale) };
+        self.format.element.encode(&quotient, self.rounding) as u8
     }
 
     /// `amax / (largest scale * largest element)`, at least the smallest positive number; 1 if `amax` is 0.
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn a_row_of_any_length_shares_one_scale() {
-        let whole = BlockFormat::WHOLE;
-        let format = BlockFormat::scaled(find("e4m3").unwrap(), whole, whole).unwrap();
+        let full_extent = BlockFormat::WHOLE;
+        let format = BlockFormat::with_f32_scales(find("e4m3").unwrap(), full_extent, full_extent).unwrap();
         // As many as make rows times a row of `WHOLE` more than a word holds.
         let mut values = vec![0.0; 1 << 24];
         values[(1 << 24) - 1] = 448.0;

@@ -23,13 +23,13 @@ impl<T: Copy> BlockedSlice<'_, T> {
     /// Runs `step` on each block. Common lengths are constants, so that the compiler unrolls.
     #[inline(always)]
     pub(super) fn run<A, B>(&self, inputs: &[A], outputs: &mut [B], step: &impl PerBlock<T, A, B>) {
-        let whole = match self.length {
+        let full_blocks = match self.length {
             16 => self.run_whole::<16, A, B>(inputs, outputs, step),
             32 => self.run_whole::<32, A, B>(inputs, outputs, step),
             _ => 0,
         };
-        let (inputs, outputs) = (&inputs[whole * self.length..], &mut outputs[whole * self.length..]);
-        let rest = self.each[whole..].iter().zip(inputs.chunks(self.length)).zip(outputs.chunks_mut(self.length));
+        let (inputs, outputs) = (&inputs[full_blocks * self.length..], &mut outputs[full_blocks * self.length..]);
+        let rest = self.each[full_blocks..].iter().zip(inputs.chunks(self.length)).zip(outputs.chunks_mut(self.length));
         for ((value, inputs), outputs) in rest {
             step.block(*value, inputs, outputs);
         }
@@ -89,12 +89,12 @@ fn largest_of_whole<const LENGTH: usize>(values: &[f32], largest: &mut [u32]) ->
 vectorised! {
     /// Largest magnitude of each block of `length` values, as bits of an `f32`; above infinity's for a NaN.
     pub fn largest_magnitudes(values: &[f32], length: usize, largest: &mut [u32]) {
-        let whole = match length {
+        let full_blocks = match length {
             16 => largest_of_whole::<16>(values, largest),
             32 => largest_of_whole::<32>(values, largest),
             _ => 0,
         };
-        for (largest, block) in largest[whole..].iter_mut().zip(values[whole * length..].chunks(length)) {
+        for (largest, block) in largest[full_blocks..].iter_mut().zip(values[full_blocks * length..].chunks(length)) {
             *largest = largest_magnitude(block);
         }
     }

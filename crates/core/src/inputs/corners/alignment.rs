@@ -35,7 +35,7 @@ fn width(s: &mut Sketch<'_>, q: i32, from: i32) {
     s.add(format!("width/pair-three-halves-{q}"), &[pair[0], pair[1], halves], zero);
     // 9/4 * 2^e: its exponent counts as e although it has a bit above.
     let threes = Significands { a: 3, b: 3 };
-    let pair = [s.scaled(x, false, e, threes), s.scaled(y, true, e, threes)];
+    let pair = [s.product(x, false, e, threes), s.product(y, true, e, threes)];
     let small = s.swept(z, false, e - q, from);
     s.add(format!("width/nine-quarters-{q}"), &[pair[0], pair[1], small], zero);
 }
@@ -54,8 +54,8 @@ fn width_with_c(s: &mut Sketch<'_>, q: i32, from: i32) {
 /// Many equal small terms, visible only together.
 fn many(s: &mut Sketch<'_>, q: i32, from: i32) {
     let (e, [x, y, ..], zero) = (s.top(), s.slots(), s.c_zero(false));
-    let others = |taken: &[usize]| -> Vec<_> {
-        (0..s.i.k).filter(|k| !taken.contains(k)).map(|k| s.swept(k, false, e - q, from)).collect()
+    let others = |used_ks: &[usize]| -> Vec<_> {
+        (0..s.i.k).filter(|k| !used_ks.contains(k)).map(|k| s.swept(k, false, e - q, from)).collect()
     };
     let mut products = others(&[x]);
     products.push(s.power(x, false, e));
@@ -83,7 +83,7 @@ fn ties_after_carry(s: &mut Sketch<'_>, precision: i32) {
     for (sign, negative) in [("", false), ("minus-", true)] {
         for (above, significands) in [(1, Significands::ONE), (2, Significands { a: 3, b: 3 })] {
             // 2^e + 2^e, or 9/4 * 2^e twice.
-            let [first, second] = [x, y].map(|k| s.scaled(k, negative, e, significands));
+            let [first, second] = [x, y].map(|k| s.product(k, negative, e, significands));
             let half = s.power(z, negative, e + above - precision);
             let odd = s.power(w, negative, e + above - precision + 1);
             let beyond = s.power(w, negative, e + above - precision - 1);

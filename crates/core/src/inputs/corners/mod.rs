@@ -82,7 +82,7 @@ fn cases(instruction: &Instruction) -> Vec<sketch::NamedCase> {
     let mut cases = sketch.into_cases();
     cases.iter_mut().for_each(|named| named.case = spread::spread(instruction, &named.case));
     cases.extend(spread::sparse(instruction));
-    cases.extend(spread::scaled(instruction));
+    cases.extend(spread::scale_cases(instruction));
     cases
 }
 

@@ -12,12 +12,12 @@ use crate::{
 struct Open {
     rows: Vec<Option<usize>>,
     columns: Vec<Option<usize>>,
-    taken: Vec<bool>,
+    used: Vec<bool>,
 }
 
 impl Open {
     fn new(i: &Instruction) -> Open {
-        Open { rows: vec![None; i.m], columns: vec![None; i.n], taken: vec![false; i.m * i.n] }
+        Open { rows: vec![None; i.m], columns: vec![None; i.n], used: vec![false; i.m * i.n] }
     }
 
     /// Free element for row `a` and column `b` with the fewest new lines, and its cost.
@@ -28,7 +28,7 @@ impl Open {
         let columns = candidates(&self.columns, b, m);
         rows.iter()
             .flat_map(|&(row, cost)| columns.iter().map(move |&(column, more)| (cost + more, row, column)))
-            .filter(|&(_, row, column)| !self.taken[row * n + column])
+            .filter(|&(_, row, column)| !self.used[row * n + column])
             .min()
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn pack(i: &Instruction, cases: &[NamedCase]) -> Corners {
         }
         open[tile].rows[row] = Some(a);
         open[tile].columns[column] = Some(b);
-        open[tile].taken[row * i.n + column] = true;
+        open[tile].used[row * i.n + column] = true;
         positions[at] = Position { tile, row, column };
     }
     let named = cases.iter().zip(&positions);
@@ -87,7 +87,7 @@ pub(super) fn pack(i: &Instruction, cases: &[NamedCase]) -> Corners {
 fn write(tiles: &mut Tiles, i: &Instruction, case: &Case, at: Position, open: &Open) {
     let Position { tile, row, column } = at;
     tiles.place(i, tile, row, column, case);
-    for other in (0..i.n).filter(|&other| other == column || !open.taken[row * i.n + other]) {
+    for other in (0..i.n).filter(|&other| other == column || !open.used[row * i.n + other]) {
         tiles.c.set((tile * i.m + row) * i.n + other, case.c);
     }
 }

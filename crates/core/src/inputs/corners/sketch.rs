@@ -101,11 +101,11 @@ impl<'a> Sketch<'a> {
 
     /// Product (-1)^negative * 2^e at position k, of normal operands if possible.
     pub(super) fn power(&self, k: usize, negative: bool, e: i32) -> Option<FactorCodes> {
-        self.scaled(k, negative, e, Significands::ONE)
+        self.product(k, negative, e, Significands::ONE)
     }
 
     /// Product (-1)^negative * (x/2)*(y/2) * 2^e for significands (3, 3) or (3, 1), or 2^e for (1, 1).
-    pub(super) fn scaled(&self, k: usize, negative: bool, e: i32, significands: Significands) -> Option<FactorCodes> {
+    pub(super) fn product(&self, k: usize, negative: bool, e: i32, significands: Significands) -> Option<FactorCodes> {
         let (a, b) = (self.i.a.float()?, self.i.b.float()?);
         let b_low = exponents(self.i.b).0;
         let normal = [0, b.emin(), b.emax(), b_low].into_iter().find(|eb| (a.emin()..=a.emax()).contains(&(e - eb)));
@@ -133,7 +133,7 @@ impl<'a> Sketch<'a> {
         let eb = base + (e - from).rem_euclid(8);
         let significands = Significands { a: factor, b: 1 };
         let swept = self.factors(k, negative, e - eb, eb, significands);
-        swept.or_else(|| self.scaled(k, negative, e, significands))
+        swept.or_else(|| self.product(k, negative, e, significands))
     }
 
     /// Product of factors with the exponents `ea` and `eb`.

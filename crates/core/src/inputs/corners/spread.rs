@@ -65,7 +65,7 @@ pub(super) fn sparse(i: &Instruction) -> Vec<NamedCase> {
 }
 
 /// Scales at their ends, NaN, and powers of two that differ from block to block.
-pub(super) fn scaled(i: &Instruction) -> Vec<NamedCase> {
+pub(super) fn scale_cases(i: &Instruction) -> Vec<NamedCase> {
     let Some(scale) = i.scale else { return Vec::new() };
     let mut named = Vec::new();
     let (Some(one_a), Some(one_b), Some(one)) = (one(i.a), one(i.b), power(scale.format, 0)) else { return named };

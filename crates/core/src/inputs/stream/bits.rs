@@ -5,7 +5,7 @@ pub(super) const GOLDEN: u32 = 0x9e37_79b9;
 
 /// `x / 2^32` of `n`, rounded down: below `n`.
 #[inline]
-pub(super) fn scaled(x: u32, n: u32) -> u32 {
+pub(super) fn fraction_of(x: u32, n: u32) -> u32 {
     ((u64::from(x) * u64::from(n)) >> 32) as u32
 }
 
@@ -19,7 +19,7 @@ impl ParameterBits {
     /// Uniform in `0..n`.
     pub(super) fn below(&mut self, n: i32) -> i32 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        scaled((self.state >> 32) as u32, n as u32) as i32
+        fraction_of((self.state >> 32) as u32, n as u32) as i32
     }
 
     /// Uniform in `low..low + count`.

@@ -2,7 +2,7 @@
 
 use super::{
     Regime,
-    bits::{GOLDEN, ParameterBits, scaled},
+    bits::{GOLDEN, ParameterBits, fraction_of},
     fields::Ranges,
     parameters::{AddendKind, ExponentSplit, PAIR, Parameters, kind},
     regimes,
@@ -12,7 +12,7 @@ use crate::inputs::mix::{GOLDEN_WORD, mix};
 /// Regime of a tile: ten consecutive tiles from a multiple of ten have ten different regimes.
 pub(super) fn regime(tile: u64) -> Regime {
     let count = Regime::ALL.len() as u64;
-    let first = scaled(((tile / count) as u32).wrapping_mul(GOLDEN), count as u32);
+    let first = fraction_of(((tile / count) as u32).wrapping_mul(GOLDEN), count as u32);
     Regime::ALL[((u64::from(first) + tile % count) % count) as usize]
 }
 

@@ -1,7 +1,7 @@
 //! Properties that elements share along k, along rows and along columns.
 
 use super::{
-    bits::{GOLDEN, scaled},
+    bits::{GOLDEN, fraction_of},
     code::Fraction,
     fields::Ranges,
     parameters::{ExponentSplit, MINUS, NO_TERM, PAIR, Parameters, SPREAD},
@@ -50,7 +50,7 @@ impl Line {
         let source = slot & !pair;
         let hash = plan.hash(LINES + source);
         let choice = hash.wrapping_mul(GOLDEN);
-        let gap = if lead { byte(plan.gaps) as i32 } else { plan.rest_gap + scaled(hash, plan.rest_span) as i32 };
+        let gap = if lead { byte(plan.gaps) as i32 } else { plan.rest_gap + fraction_of(hash, plan.rest_span) as i32 };
         let no_term = if lead { gap == NO_TERM } else { plan.rest_span == 0 };
         let (a, b) = split(plan, shape, plan.base - gap, choice);
         // In a zero product A, B or both are zero; the other factor is arbitrary.
@@ -83,7 +83,7 @@ fn split(plan: &Parameters, shape: &Ranges, product: i32, choice: u32) -> (i32, 
     let width = (product - b.low).clamp(low, a.high) - low;
     let few = width.min((choice >> 28) as i32);
     let above = match plan.split {
-        ExponentSplit::Anyhow => scaled(choice, width as u32 + 1) as i32,
+        ExponentSplit::Anyhow => fraction_of(choice, width as u32 + 1) as i32,
         ExponentSplit::ALow => few,
         ExponentSplit::BLow => width - few,
         ExponentSplit::Evenly => width / 2,

@@ -1,6 +1,6 @@
 //! Stored elements of a row of A in sparse forms.
 
-use super::{bits::scaled, fields::Ranges, parameters::Parameters};
+use super::{bits::fraction_of, fields::Ranges, parameters::Parameters};
 use crate::isa::Chunk;
 
 /// First number of patterns among the numbers of elements.
@@ -18,7 +18,7 @@ fn pattern(plan: &Parameters, form: Chunk, row: usize, chunk: usize) -> u32 {
     if form.kept == 1 {
         return hash >> 31;
     }
-    let pattern = PATTERNS[scaled(hash, if plan.patterns == 0 { 6 } else { 4 }) as usize];
+    let pattern = PATTERNS[fraction_of(hash, if plan.patterns == 0 { 6 } else { 4 }) as usize];
     if form.any_order && hash & 1 != 0 { pattern >> 2 | (pattern & 3) << 2 } else { pattern }
 }
 

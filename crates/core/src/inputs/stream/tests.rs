@@ -21,14 +21,14 @@ fn various() -> Vec<Instruction> {
 #[test]
 fn a_tile_is_a_function_of_its_number_however_tiles_are_taken() {
     for i in various() {
-        let whole = tiles(&i, 3, 1000, 12);
+        let all_tiles = tiles(&i, 3, 1000, 12);
         for size in [1, 5] {
             let mut parts = Tiles::zeros(&i, 0);
             (0..12).step_by(size).for_each(|at| parts.extend(&tiles(&i, 3, 1000 + at as u64, size.min(12 - at))));
-            assert_eq!(parts, whole, "{i}");
+            assert_eq!(parts, all_tiles, "{i}");
         }
-        assert_ne!(tiles(&i, 4, 1000, 12), whole, "{i}: another seed");
-        let distinct: HashSet<u64> = (0..12).map(|at| whole.slice(at, at + 1).digest()).collect();
+        assert_ne!(tiles(&i, 4, 1000, 12), all_tiles, "{i}: another seed");
+        let distinct: HashSet<u64> = (0..12).map(|at| all_tiles.slice(at, at + 1).digest()).collect();
         assert_eq!(distinct.len(), 12, "{i}");
     }
 }

@@ -22,7 +22,7 @@ fn shape(part: &Part) -> String {
 }
 
 fn shape_of_input(input: &Input) -> String {
-    format!("{:?}{:?}*{}({})", input.rounded, input.taken, input.count, shape(&input.part))
+    format!("{:?}{:?}*{}({})", input.rounded, input.treatment, input.count, shape(&input.part))
 }
 
 /// Joins two inputs of one shape.
@@ -54,7 +54,7 @@ pub(super) fn chained(part: Part) -> Part {
         let remaining = rest(&step, at);
         let follows = |other: &usize| {
             let (mine, its) = (&step.inputs[at], &before.inputs[*other]);
-            mine.taken == its.taken
+            mine.treatment == its.treatment
                 && rest(before, *other) == remaining
                 && (before.times == 1 || before.between == mine.rounded)
         };

@@ -80,7 +80,7 @@ fn said(input: &Input, times: usize, clauses: &mut Vec<String>) -> String {
 fn together(inputs: &[Input]) -> Vec<Input> {
     let mut all: Vec<Input> = Vec::new();
     for input in inputs {
-        let alike = |other: &&mut Input| (&other.rounded, &other.taken) == (&input.rounded, &input.taken);
+        let alike = |other: &&mut Input| (&other.rounded, &other.treatment) == (&input.rounded, &input.treatment);
         if let Part::Leaf(leaf) = &input.part
             && !leaf.ks.is_empty()
             && let Some(first) = all.iter_mut().filter(alike).find_map(|other| match &mut other.part {
@@ -135,7 +135,7 @@ fn rounded(step: &Step, input: &Input) -> String {
 fn term(leaf: &Leaf, input: &Input) -> String {
     let rounded = Some(input.rounded.join(", then to ")).filter(|rounded| !rounded.is_empty());
     let rounded = rounded.map(|rounded| format!("each rounded to {rounded}"));
-    let clauses: Vec<String> = rounded.into_iter().chain(input.taken.iter().cloned()).collect();
+    let clauses: Vec<String> = rounded.into_iter().chain(input.treatment.iter().cloned()).collect();
     let remark = if clauses.is_empty() { String::new() } else { format!(" ({})", clauses.join("; ")) };
     let name = match leaf.ks.len() {
         0 if leaf.name.starts_with("c (") => "c".into(),

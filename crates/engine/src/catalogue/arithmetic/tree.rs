@@ -62,7 +62,7 @@ pub struct Input {
     /// The rounding of the value: `f32 (24 bits), RZ`.
     pub rounded: Vec<String>,
     /// How the step takes it: `cut at 24 bits`.
-    pub taken: Vec<String>,
+    pub treatment: Vec<String>,
     /// Number of equal parts.
     pub count: usize,
 }
@@ -136,7 +136,7 @@ pub fn tree(program: &Program) -> Input {
     if rounded.last() != Some(&d) && !is_exact(program, &rounded) {
         rounded.push(d);
     }
-    let root = Input { part: chained(part), rounded, taken: Vec::new(), count: 1 };
+    let root = Input { part: chained(part), rounded, treatment: Vec::new(), count: 1 };
     let least = if leaves(&root.part) > MANY { 2 } else { 3 };
     joined(root, least)
 }
@@ -205,9 +205,9 @@ impl Builder<'_> {
         }
     }
 
-    fn input(&self, source: Source, taken: Vec<String>) -> Input {
+    fn input(&self, source: Source, treatment: Vec<String>) -> Input {
         let (part, rounded) = self.source(source);
-        Input { part, rounded, taken, count: 1 }
+        Input { part, rounded, treatment, count: 1 }
     }
 
     fn sum(&self, sum: &Sum) -> Part {
@@ -239,7 +239,7 @@ impl Builder<'_> {
         let every = (sum.group < i.stored_k()).then(|| format!("after every {} products", sum.group));
         let of_groups = sum.group_bits.map(|bits| format!("sums of products saturated to {bits} bits"));
         let inputs = [leaf(name.into(), &ks), leaf(format!("c ({})", i.c.name), &[])];
-        let exact = |part| Input { part, rounded: Vec::new(), taken: Vec::new(), count: 1 };
+        let exact = |part| Input { part, rounded: Vec::new(), treatment: Vec::new(), count: 1 };
         let words = [beyond].into_iter().chain(every).chain(of_groups).collect();
         step_of(StepKind::Exact, words, inputs.into_iter().map(exact).collect())
     }
@@ -273,7 +273,7 @@ impl Builder<'_> {
 }
 
 fn input_of(rounded: Vec<String>) -> Input {
-    Input { part: leaf(String::new(), &[]), rounded, taken: Vec::new(), count: 1 }
+    Input { part: leaf(String::new(), &[]), rounded, treatment: Vec::new(), count: 1 }
 }
 
 fn leaf(name: String, ks: &[usize]) -> Part {

@@ -168,7 +168,7 @@ impl Meter for CudaMeter {
     }
 
     fn sustain(&mut self, load: &Load, seconds: f64) -> Result<(Timing, DeviceState)> {
-        let begun = Instant::now();
+        let started_at = Instant::now();
         loop {
             interrupt::check()?;
             let times = self.launch(load).map_err(|error| self.failed(&error))?;
@@ -177,7 +177,7 @@ impl Meter for CudaMeter {
             let state = self.state();
             let timing = times.words(&self.stream).map(|words| timing(&words, load));
             let timing = timing.map_err(|error| self.failed(&error))?;
-            if begun.elapsed().as_secs_f64() >= seconds {
+            if started_at.elapsed().as_secs_f64() >= seconds {
                 return Ok((timing, state));
             }
         }

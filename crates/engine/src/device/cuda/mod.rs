@@ -520,10 +520,10 @@ mod tests {
 
     #[test]
     fn what_is_not_executed_says_what_is_missing() {
-        let scaled = isa::all().iter().find(|i| i.scale.is_some()).unwrap();
-        let error = executable(scaled, sm("sm_120a")).unwrap_err();
+        let block_scaled = isa::all().iter().find(|i| i.scale.is_some()).unwrap();
+        let error = executable(block_scaled, sm("sm_120a")).unwrap_err();
         assert_eq!(error.exit_status(), 2);
-        assert!(error.to_string().contains(scaled.missing().unwrap()), "{error}");
+        assert!(error.to_string().contains(block_scaled.missing().unwrap()), "{error}");
     }
 
     #[test]

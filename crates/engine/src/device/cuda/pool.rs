@@ -351,9 +351,9 @@ mod tests {
         });
         pool.announce((0..100_000).map(|n| job(&n.to_string())));
         drop(pool);
-        let begun = BEGUN.load(Ordering::SeqCst);
-        assert!(begun < 100_000);
+        let started_jobs = BEGUN.load(Ordering::SeqCst);
+        assert!(started_jobs < 100_000);
         std::thread::sleep(Duration::from_millis(20));
-        assert_eq!(BEGUN.load(Ordering::SeqCst), begun);
+        assert_eq!(BEGUN.load(Ordering::SeqCst), started_jobs);
     }
 }

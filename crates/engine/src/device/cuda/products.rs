@@ -94,7 +94,7 @@ impl CudaProducts {
         let mut d = stream.alloc_zeros::<u8>(m * n * i.d.bytes())?;
         let (rows, columns, terms) = (m as u64, n as u64, k as u64);
         stream.synchronize()?;
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let mut launch = stream.launch_builder(pack_a);
         launch.arg(a).arg(&spans).arg(&count).arg(&rows).arg(&terms).arg(&mut packed_a).arg(&registers_of_a);
         // SAFETY: the kernel reads m x k codes, within each step's range, and writes the registers of each lane, step
@@ -112,7 +112,7 @@ impl CudaProducts {
         // that size.
         unsafe { launch.launch(shape)? };
         stream.synchronize()?;
-        self.seconds += begun.elapsed().as_secs_f64();
+        self.seconds += started_at.elapsed().as_secs_f64();
         stream.clone_dtoh(&d)
     }
 }

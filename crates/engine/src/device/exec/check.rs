@@ -119,9 +119,9 @@ pub fn declined_all(rows: &[ExecCheckRow]) -> bool {
 }
 
 /// Sums up the checks in one sentence; `None` before the first check.
-pub fn answer(rows: &[ExecCheckRow], whole: bool) -> Option<String> {
+pub fn answer(rows: &[ExecCheckRow], complete: bool) -> Option<String> {
     let failed: Vec<&ExecCheckRow> = rows.iter().filter(|row| !row.passed).collect();
-    let (count, so_far) = (rows.len(), if whole { "" } else { " so far" });
+    let (count, so_far) = (rows.len(), if complete { "" } else { " so far" });
     Some(match &failed[..] {
         [] if rows.is_empty() => return None,
         [] if declined_all(rows) => format!(
@@ -203,9 +203,9 @@ impl ProgramCheck<'_> {
         let again = match self.open(i)? {
             Ok(mut session) => {
                 let backward = (0..tiles.count).rev().map(|at| tiles.slice(at, at + 1));
-                let whole = in_batches(&mut session, &joined(i, backward), &[tiles.count])?;
+                let codes = in_batches(&mut session, &joined(i, backward), &[tiles.count])?;
                 self.row(&i.name, "ends at the end of its input", ends(&mut session, false, self.timeout));
-                whole
+                codes
             }
             Err(refusal) => Err(refusal.to_string()),
         };

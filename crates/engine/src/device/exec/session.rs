@@ -219,11 +219,11 @@ impl Session {
         if interrupt::is_over() { self.timeout.min(AFTER_INTERRUPTION) } else { self.timeout }
     }
 
-    fn silent(&mut self, begun: bool) -> String {
+    fn silent(&mut self, has_partial_answer: bool) -> String {
         self.process.stop();
         format!(
             "gave no {}answer for {} s (‹timeout›) and was stopped{}",
-            if begun { "whole " } else { "" },
+            if has_partial_answer { "whole " } else { "" },
             self.patience().as_secs_f64(),
             self.process.complaint()
         )

@@ -115,14 +115,14 @@ fn covers_pieces(program: &Program) -> bool {
             _ => (),
         }
     }
-    let whole = [(u64::MAX, u64::MAX)];
+    let uncut = [(u64::MAX, u64::MAX)];
     let bits = program.factors().map(|format| format.fraction_bits() + 1);
     // Pairs of single bits: each in one piece.
     let once = |pairs: &[(u64, u64)], x: u32, y: u32| {
         pairs.iter().filter(|(a, b)| a >> x & 1 == 1 && b >> y & 1 == 1).count() == 1
     };
     let tiled = |pairs: &[(u64, u64)]| (0..bits[0]).all(|x| (0..bits[1]).all(|y| once(pairs, x, y)));
-    pieces.iter().all(|pairs| pairs[..] == whole || tiled(pairs))
+    pieces.iter().all(|pairs| pairs[..] == uncut || tiled(pairs))
 }
 
 /// An element whose operands are known.

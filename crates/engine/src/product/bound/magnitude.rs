@@ -107,13 +107,13 @@ impl OrderFreeBounds {
             unbounded.error.raise(ErrorSource::Step, f64::INFINITY);
             return (unbounded, true);
         }
-        let whole = self.chain(magnitudes, magnitudes.sum);
-        let (mut each, shared) = self.shares(magnitudes, &whole);
-        if whole.error.may_overflow() {
+        let single_chain = self.chain(magnitudes, magnitudes.sum);
+        let (mut each, shared) = self.shares(magnitudes, &single_chain);
+        if single_chain.error.may_overflow() {
             each.overflow();
         }
         let cap = (magnitudes.sum + shared.finite()) * super::enclosed::SLACK;
-        let each = Enclosed { low: -cap, high: cap, error: each, ..whole };
+        let each = Enclosed { low: -cap, high: cap, error: each, ..single_chain };
         let element = UnknownElement { each, shared, cap };
         let (mut sum, rounds) = sum(&self.schedule, &self.walk, &element);
         sum.error.raise(ErrorSource::Flush, magnitudes.flushed);
@@ -131,8 +131,8 @@ impl OrderFreeBounds {
     /// lie anywhere. f grows with s. f(s) / s shrinks where s doubles: the parts of f that are relative to s stay, and those that subnormal
     /// numbers, floors and subnormal operands make do not grow. So f is at most f(t) below t, and at most s times the largest f(s) / s of
     /// t..2t above. Some t are tried.
-    fn shares(&self, magnitudes: &Magnitudes, whole: &Enclosed) -> (ErrorBound, ErrorBound) {
-        let alone = (whole.error, ErrorBound::default());
+    fn shares(&self, magnitudes: &Magnitudes, single_chain: &Enclosed) -> (ErrorBound, ErrorBound) {
+        let alone = (single_chain.error, ErrorBound::default());
         if self.chains < 2 {
             return alone;
         }

@@ -142,9 +142,9 @@ fn follow<'t>(
         Piece::Text(literal) => return follow(others, text.strip_prefix(literal.as_str())?, spellings, ends, captures),
         Piece::Hole(hole) => *hole,
     };
-    for (length, taken) in takes(hole, text, spellings) {
+    for (length, capture) in takes(hole, text, spellings) {
         let before = captures.len();
-        captures.push((hole, taken));
+        captures.push((hole, capture));
         if let Some(rest) = follow(others, &text[length..], spellings, ends, captures) {
             return Some(rest);
         }

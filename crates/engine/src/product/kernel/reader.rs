@@ -166,8 +166,8 @@ fn plain(argument: &str) -> String {
 /// A row's word with its meaning in this name.
 fn meant(row: &Word, word: &str, captures: &Captures) -> KernelWord {
     let mut meaning = row.meaning.clone();
-    for (hole, taken) in captures {
-        let text = match taken {
+    for (hole, capture) in captures {
+        let text = match capture {
             Taken::Number(number) => number.to_string(),
             Taken::Format(format) => format.to_string(),
             Taken::Shape([m, n, k]) => format!("{m} x {n} x {k}"),
@@ -183,13 +183,13 @@ fn meant(row: &Word, word: &str, captures: &Captures) -> KernelWord {
 /// The facts of what holes took.
 fn captured(captures: &Captures) -> Vec<Says> {
     let number = |name: &str| {
-        captures.iter().find_map(|(hole, taken)| match taken {
+        captures.iter().find_map(|(hole, capture)| match capture {
             Taken::Number(number) if *hole != Hole::AnyNumber && hole.name() == name => Some(*number),
             _ => None,
         })
     };
     let format = |name: &str| {
-        captures.iter().find_map(|(hole, taken)| match taken {
+        captures.iter().find_map(|(hole, capture)| match capture {
             Taken::Format(format) if *hole != Hole::AnyFormat && hole.name() == name => Some(*format),
             _ => None,
         })
@@ -200,7 +200,7 @@ fn captured(captures: &Captures) -> Vec<Says> {
     if let (Some(m), Some(n), Some(k)) = (number("i.m"), number("i.n"), number("i.k")) {
         says.push(Says::Shape([m, n, k]));
     }
-    says.extend(captures.iter().find_map(|(_, taken)| match taken {
+    says.extend(captures.iter().find_map(|(_, capture)| match capture {
         Taken::Shape(shape) => Some(Says::Shape(*shape)),
         _ => None,
     }));
@@ -214,7 +214,7 @@ fn captured(captures: &Captures) -> Vec<Says> {
     says.extend(number("slices").map(Says::Slices));
     says.extend(format("partials").map(Says::Partials));
     says.extend(format("joined").map(Says::Joined));
-    says.extend(captures.iter().find_map(|(_, taken)| match taken {
+    says.extend(captures.iter().find_map(|(_, capture)| match capture {
         Taken::Layout(letters) => Some(Says::Layout(letters.clone())),
         _ => None,
     }));

@@ -163,7 +163,8 @@ impl DoubleReferences {
                 self.put(at, ExactElement { rounded, exact: [rounded, 0.0], magnitude, shift: 0 });
                 continue;
             };
-            let [high, low, magnitude] = [high, low, magnitude].map(|number| number.scaled(-self.shift[at]));
+            let [high, low, magnitude] =
+                [high, low, magnitude].map(|number| number.times_power_of_two(-self.shift[at]));
             let times = |x: &Finite, y: &Finite| x.odd().times(&y.odd());
             let less = |x: Finite| Finite { negative: !x.negative, ..x };
             let positive = |x: Finite| Finite { negative: false, ..x };
@@ -198,13 +199,13 @@ impl ExactElement {
     /// The sum of magnitudes is shifted into [1/2, 1), unless it is zero.
     fn of(double: &Format, exact: &Finite, magnitude: &Finite) -> ExactElement {
         let shift = magnitude.leading_exponent().map_or(0, |leading| -1 - leading);
-        let high = exact.scaled(shift).to_f64();
+        let high = exact.times_power_of_two(shift).to_f64();
         let low = match Real::from(high) {
-            Real::Finite(high) => exact.scaled(shift).minus(&high).to_f64(),
+            Real::Finite(high) => exact.times_power_of_two(shift).minus(&high).to_f64(),
             _ => 0.0,
         };
         let rounded = rounded(double, &Real::Finite(*exact));
-        ExactElement { rounded, exact: [high, low], magnitude: magnitude.scaled(shift).to_f64(), shift }
+        ExactElement { rounded, exact: [high, low], magnitude: magnitude.times_power_of_two(shift).to_f64(), shift }
     }
 }
 

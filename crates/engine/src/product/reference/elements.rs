@@ -107,12 +107,12 @@ impl<'a> Yardsticks<'a> {
 
     /// The sum with every operation rounded.
     fn plain(&self, row: usize, column: usize, round: impl Fn(f64) -> f64) -> f64 {
-        let scaled = self.factors.scale_a.is_some();
+        let has_scales = self.factors.scale_a.is_some();
         let mut sum = 0.0;
         for k in 0..self.factors.k() {
             let (a, b, [x, y]) = self.term(row, column, k);
             let product = round(a * b);
-            sum = round(sum + if scaled { round(product * round(x * y)) } else { product });
+            sum = round(sum + if has_scales { round(product * round(x * y)) } else { product });
         }
         let (alpha, beta) = (round(self.schedule.alpha), round(self.schedule.beta));
         let sum = round(alpha * sum);
@@ -133,11 +133,11 @@ impl<'a> Yardsticks<'a> {
         let narrow = formats
             .iter()
             .all(|format| format.bits <= 32 && format.float().is_none_or(|float| float.precision() <= 26));
-        let scaled = self.factors.scale_a.is_some();
+        let has_scales = self.factors.scale_a.is_some();
         let mut sum = Float::new(bits);
         for k in 0..self.factors.k() {
             let (a, b, [x, y]) = self.term(row, column, k);
-            match (narrow, scaled) {
+            match (narrow, has_scales) {
                 (true, false) => sum += a * b,
                 _ => sum += Float::with_val(bits, a) * b * x * y,
             }

@@ -45,7 +45,7 @@ pub(super) struct Expected {
 
 impl Expected {
     /// The element times a factor, rounded to D's format once more.
-    pub(super) fn scaled(&self, factor: f64, format: &Format) -> Expected {
+    pub(super) fn times(&self, factor: f64, format: &Format) -> Expected {
         let value = self.value.clone() * factor;
         Expected { value, bound: self.bound * factor.abs() }.rounded(format)
     }

@@ -15,7 +15,7 @@ pub(super) fn zero(elements: &Elements) -> Result<Option<Explanation>> {
     if elements.values.iter().any(|d| *d != 0.0) {
         return Ok(None);
     }
-    let fit = elements.fit(|at| elements.claimed[at].scaled(0.0, elements.d.format))?;
+    let fit = elements.fit(|at| elements.claimed[at].times(0.0, elements.d.format))?;
     Ok(elements.named(Cause::Zero, 0.0, Cause::Zero.words(), fit))
 }
 
@@ -24,7 +24,7 @@ pub(super) fn factor(elements: &Elements) -> Result<Option<Explanation>> {
     let format = elements.d.format;
     let all: Vec<usize> = (0..elements.values.len()).collect();
     let Some(factor) = factor_within(elements, &all, WIDEST) else { return Ok(None) };
-    let fit = elements.fit(|at| elements.claimed[at].scaled(factor, format))?;
+    let fit = elements.fit(|at| elements.claimed[at].times(factor, format))?;
     let (cause, words) = match factor {
         -1.0 => (Cause::Sign, Cause::Sign.words()),
         _ => (Cause::Factor, format!("D is {} times the product", number(factor))),
@@ -115,7 +115,7 @@ fn numbers(elements: &Elements, cause: Cause) -> Result<Option<Explanation>> {
 /// One factor of each row or column.
 pub(super) fn factors_of_lines(elements: &Elements) -> Result<Option<Explanation>> {
     first([Cause::RowFactors, Cause::ColumnFactors], |cause| {
-        grouped(elements, cause, factor_of, |claimed, factor| claimed.scaled(factor, elements.d.format), 1.0)
+        grouped(elements, cause, factor_of, |claimed, factor| claimed.times(factor, elements.d.format), 1.0)
     })
 }
 

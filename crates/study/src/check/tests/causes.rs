@@ -189,7 +189,7 @@ fn sums_of_another_format_are_named() {
 #[test]
 fn faults_of_scales_alpha_c_and_a_bias_are_named() {
     for seed in [41, 42] {
-        let scaled = with_scales(seed, false);
+        let right = with_scales(seed, false);
         let powers = |matrix: &mut Option<Matrix>| {
             let scales = matrix.clone().unwrap();
             *matrix = Some(with_values(&scales, |row, block| {
@@ -213,7 +213,7 @@ fn faults_of_scales_alpha_c_and_a_bias_are_named() {
             }),
         ];
         for (cause, change) in faults {
-            assert_eq!(scaled.cause(&scaled.product(change)), Some(cause));
+            assert_eq!(right.cause(&right.product(change)), Some(cause));
         }
         let all = with_scales(seed, true);
         let faults: [(Cause, Change); 10] = [

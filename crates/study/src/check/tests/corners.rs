@@ -189,9 +189,9 @@ fn check_corner(seed: u64, met: &mut Met) {
     let d = product.d;
     let Ok(running) = ElementBounds::new(&model, &schedule, &factors) else { return };
     let claim = Claim::of_schedule(model.clone(), schedule.clone());
-    let found = checked(&claim, &factors, &d);
-    let words = || format!("seed {seed}: {} {} {found:?}", model.name, schedule.sentence(factors.k()));
-    assert!(found.holds() && found.tightest <= 1.0 && found.largest_error <= found.largest_bound, "{}", words());
+    let check = checked(&claim, &factors, &d);
+    let words = || format!("seed {seed}: {} {} {check:?}", model.name, schedule.sentence(factors.k()));
+    assert!(check.holds() && check.tightest <= 1.0 && check.largest_error <= check.largest_bound, "{}", words());
     let mut every = [f64::INFINITY; 4];
     if let Ok(bounds) = ProductBounds::new(&claim, &factors) {
         let blocks = bounds.each(&|_| (), Vec::new, |block: &mut Vec<(usize, f64)>, row, column, element| {
@@ -237,11 +237,11 @@ fn check_library(seed: u64, draws: &mut Draws, met: &mut Met) {
     let k = 1 + draws.below(200) as usize;
     let factors = Factors::new(draws.matrix(2, k, schedule.instruction.a), draws.matrix(k, 2, schedule.instruction.b));
     let d = product(&claim.model, &schedule, &factors);
-    let found = checked(claim, &factors, &d);
+    let check = checked(claim, &factors, &d);
     let operands = || [&factors.a, &factors.b].map(|matrix| matrix.values());
-    assert_eq!(found.outside_count(), 0, "seed {seed}: {} {:?} {:?}", schedule.sentence(k), found.outside, operands());
-    met.of_family += found.elements as u64;
-    met.undecided += found.undecided as u64;
+    assert_eq!(check.outside_count(), 0, "seed {seed}: {} {:?} {:?}", schedule.sentence(k), check.outside, operands());
+    met.of_family += check.elements as u64;
+    met.undecided += check.undecided as u64;
 }
 
 /// Claims any instruction of the model for a product of one of them.
@@ -254,11 +254,11 @@ fn check_family(seed: u64, schedule: &Schedule, model: &Model, factors: &Factors
         return;
     }
     let d = product(model, member, &factors);
-    let found = checked(&family, &factors, &d);
+    let check = checked(&family, &factors, &d);
     let operands = || [&factors.a, &factors.b].map(|matrix| matrix.values());
-    assert_eq!(found.outside_count(), 0, "seed {seed}: {} {} {:?} {:?}", model.name, i, found.outside, operands());
-    met.of_family += found.elements as u64;
-    met.undecided += found.undecided as u64;
+    assert_eq!(check.outside_count(), 0, "seed {seed}: {} {} {:?} {:?}", model.name, i, check.outside, operands());
+    met.of_family += check.elements as u64;
+    met.undecided += check.undecided as u64;
 }
 
 fn met(seeds: impl IntoIterator<Item = u64>) -> Met {

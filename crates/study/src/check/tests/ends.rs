@@ -29,8 +29,8 @@ fn a_bound_of_every_order_covers_losses_that_each_chain_has_anew() {
         split.split = SplitK { count: 64, granule: 16, ..split.split };
         for schedule in [promoted, split, schedule(instruction)] {
             let claim = Claim::of_schedule(Model::load("hopper").unwrap(), schedule.clone());
-            let found = checked(&claim, &factors, &product(&claim.model, &schedule, &factors));
-            assert!(found.holds(), "{schedule:?}: {:?}", found.outside);
+            let check = checked(&claim, &factors, &product(&claim.model, &schedule, &factors));
+            assert!(check.holds(), "{schedule:?}: {:?}", check.outside);
         }
     }
 }
@@ -76,8 +76,8 @@ fn an_overflow_is_right_where_the_exact_value_leaves_the_format() {
     let d = product(&hopper, &schedule, &factors);
     assert!(d.value(0, 0).is_infinite() && d.value(0, 1).is_finite());
     let of = |claim: &Claim, d: &Matrix| {
-        let found = checked(claim, &factors, d);
-        (found.within, found.overflowed, found.outside_count())
+        let check = checked(claim, &factors, d);
+        (check.within, check.overflowed, check.outside_count())
     };
     for claim in [
         Claim::of_generation(hopper.clone(), formats("f16"), None).unwrap(),
@@ -139,8 +139,8 @@ fn infinities_follow_the_signs_of_alpha_and_beta() {
         for a in [&a, &plain] {
             let factors = Factors { c: Some(c.clone()), ..Factors::new(a.clone(), b.clone()) };
             let claim = Claim::of_schedule(hopper.clone(), schedule.clone());
-            let found = checked(&claim, &factors, &product(&hopper, &schedule, &factors));
-            assert!(found.holds(), "alpha {alpha}, beta {beta}: {:?}", found.outside);
+            let check = checked(&claim, &factors, &product(&hopper, &schedule, &factors));
+            assert!(check.holds(), "alpha {alpha}, beta {beta}: {:?}", check.outside);
         }
     }
 }

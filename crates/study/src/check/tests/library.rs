@@ -18,8 +18,8 @@ fn products_by_every_schedule_of_a_library_are_within_the_bound_of_the_library()
             for parts in [1, 5] {
                 let split = SplitK { count: parts.min(schedule.split.count), ..schedule.split };
                 let split_schedule = Schedule { split, ..schedule.clone() };
-                let found = checked(&claim, &factors, &product(&claim.model, &split_schedule, &factors));
-                assert!(found.holds(), "{product_kind}: {split_schedule:?}: {:?}", found.outside);
+                let check = checked(&claim, &factors, &product(&claim.model, &split_schedule, &factors));
+                assert!(check.holds(), "{product_kind}: {split_schedule:?}: {:?}", check.outside);
             }
         }
     }

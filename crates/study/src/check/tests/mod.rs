@@ -188,8 +188,8 @@ proptest! {
         }
         let claim = Claim::of_schedule(Model::load(model).unwrap(), schedule);
         let d = product(&claim.model, &claim.schedules[0], &factors);
-        let found = checked(&claim, &factors, &d);
-        prop_assert!(found.holds(), "{:?} {found:?}", claim.schedules[0]);
+        let check = checked(&claim, &factors, &d);
+        prop_assert!(check.holds(), "{:?} {check:?}", claim.schedules[0]);
     }
 }
 
@@ -237,12 +237,12 @@ fn a_right_product_holds_and_has_the_bits_of_its_schedule() {
     let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
     let factors = factors(&schedule, ProductShape { m: 20, n: 20, k: 300 }, 5, 3);
     let d = product(&hopper, &schedule, &factors);
-    let found = checked(&Claim::of_schedule(hopper.clone(), schedule), &factors, &d);
-    assert!(found.holds() && found.sample.equal_bits == Some(100), "{found:?}");
-    assert!(found.tightest > 0.0 && found.tightest <= 1.0);
+    let check = checked(&Claim::of_schedule(hopper.clone(), schedule), &factors, &d);
+    assert!(check.holds() && check.sample.equal_bits == Some(100), "{check:?}");
+    assert!(check.tightest > 0.0 && check.tightest <= 1.0);
     let family = checked(&Claim::of_generation(hopper, formats("f32"), None).unwrap(), &factors, &d);
     assert!(family.holds() && family.sample.equal_bits.is_none());
-    assert!(family.largest_bound >= found.largest_bound);
+    assert!(family.largest_bound >= check.largest_bound);
 }
 
 #[test]
@@ -255,8 +255,8 @@ fn each_element_outside_is_found_wherever_it_is() {
     for (row, column) in [(0, 0), (8, 10), (3, 7)] {
         let mut d = right.clone();
         d.codes.set(row * 11 + column, f32::to_bits(right.value(row, column) as f32 * 1.01 + 0.01).into());
-        let found = checked(&claim, &factors, &d);
-        assert_eq!((found.outside_count(), found.outside[0].row, found.outside[0].column), (1, row, column));
+        let check = checked(&claim, &factors, &d);
+        assert_eq!((check.outside_count(), check.outside[0].row, check.outside[0].column), (1, row, column));
         d.codes.set(row * 11 + column, f32::NAN.to_bits().into());
         assert_eq!(checked(&claim, &factors, &d).outside_count(), 1);
     }
@@ -274,8 +274,8 @@ fn integers_in_f16_are_exact_in_every_order() {
     let factors = Factors::new(small(1, 12, 256), small(2, 256, 12));
     let schedule = schedule("mma.m16n8k16.f32.f16.f16.f32");
     let d = product(&hopper, &schedule, &factors);
-    let found = checked(&Claim::of_generation(hopper, formats("f32"), None).unwrap(), &factors, &d);
-    assert!(found.holds() && found.largest_bound == 0.0, "{found:?}");
+    let check = checked(&Claim::of_generation(hopper, formats("f32"), None).unwrap(), &factors, &d);
+    assert!(check.holds() && check.largest_bound == 0.0, "{check:?}");
     let mut wrong = d.clone();
     wrong.codes.set(5, u64::from((d.value(0, 5) as f32).to_bits()) + 1);
     assert!(!checked(&Claim::of_schedule(Model::load("hopper").unwrap(), schedule), &factors, &wrong).holds());
@@ -307,9 +307,9 @@ fn the_power_of_a_tolerance_tells_which_faults_pass() {
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 100 };
     let all: Vec<usize> = (0..20).collect();
     let loose = Tolerance { name: "loose".into(), atol: 1e6, rtol: 0.0 };
-    let found = power(&request, &all, &all, &[loose]).unwrap();
-    assert!(found.iter().filter(|result| result.test == "loose").all(|result| !result.is_found()));
-    let bound: Vec<&str> = found
+    let results = power(&request, &all, &all, &[loose]).unwrap();
+    assert!(results.iter().filter(|result| result.test == "loose").all(|result| !result.is_found()));
+    let bound: Vec<&str> = results
         .iter()
         .filter(|result| result.test == "bound" && result.is_found())
         .map(|result| result.fault.name())
@@ -353,12 +353,12 @@ fn the_rounding_of_beta_to_the_register_is_part_of_the_bound() {
             matrix("f32", 30, 30, |row, column| (random(7, (30 * row + column) as u64) % 100_003) as f64 / 33_000.0);
         let factors = Factors { c: Some(c), ..factors(&schedule, ProductShape { m: 30, n: 30, k: 16 }, 61, 3) };
         let small = Factors { a: matrix("f16", 30, 16, |row, k| factors.a.value(row, k) / 1024.0), ..factors.clone() };
-        let found = checked(
+        let check = checked(
             &Claim::of_schedule(hopper.clone(), schedule.clone()),
             &small,
             &product(&hopper, &schedule, &small),
         );
-        assert!(found.holds(), "{beta}: {:?}", found.outside);
+        assert!(check.holds(), "{beta}: {:?}", check.outside);
     }
 }
 
@@ -370,8 +370,8 @@ fn a_tolerance_of_f64_covers_the_errors_of_a_product_in_f64() {
     for seed in 0..20 {
         let factors = factors(&schedule, ProductShape { m: 8, n: 8, k: 12 }, seed, 3);
         let d = product(&hopper, &schedule, &factors);
-        let found = checked(&Claim::of_schedule(hopper.clone(), schedule.clone()), &factors, &d);
-        let tolerance = found.tolerance.unwrap();
+        let check = checked(&Claim::of_schedule(hopper.clone(), schedule.clone()), &factors, &d);
+        let tolerance = check.tolerance.unwrap();
         for (row, column) in (0..8).flat_map(|row| (0..8).map(move |column| (row, column))) {
             let sum: f64 = (0..12).map(|k| factors.a.value(row, k) * factors.b.value(k, column)).sum();
             assert!(tolerance.passes(d.value(row, column), 1.1 * sum));

@@ -218,7 +218,9 @@ impl ProductSide {
                 let model = device.identity().name.model().map(String::from);
                 Ok(Some(KnownSchedule { schedule: (**schedule).clone(), model, how: "given" }))
             }
-            ProductMaker::Scheduled { .. } => found(&operands, d, Some(row * d.columns + column), knowledge),
+            ProductMaker::Scheduled { .. } => {
+                searched_schedule(&operands, d, Some(row * d.columns + column), knowledge)
+            }
             ProductMaker::Library { library, problem, made, .. } => {
                 let model = library.identity().generation.model(&self.name)?.0;
                 let sample = Sample::new(&operands, d, JUDGED, 0, None);
@@ -241,7 +243,7 @@ impl ProductSide {
                     }
                 }
                 let knowledge = Knowledge { models: vec![model], ..*knowledge };
-                found(&sample.factors, &sample.d, None, &knowledge)
+                searched_schedule(&sample.factors, &sample.d, None, &knowledge)
             }
         }
     }
@@ -261,7 +263,7 @@ fn is_whole_product(schedule: &Schedule) -> bool {
 }
 
 /// The simplest schedule that gives D; else, if two together do, the schedule of an element.
-fn found(
+fn searched_schedule(
     factors: &Factors,
     d: &Matrix,
     element: Option<usize>,
@@ -295,7 +297,7 @@ fn found(
 
 /// Compares the products of two sides; `step` is told each step.
 ///
-/// `found` has the results so far, also where an error ends the search.
+/// `comparison` has the results so far, also where an error ends the search.
 ///
 /// # Errors
 /// Operands that do not fit, a device or library that fails, [`Error::Interrupted`].
@@ -303,7 +305,7 @@ pub fn between(
     sides: &mut [ProductSide; 2],
     factors: &Factors,
     knowledge: &Knowledge,
-    found: &mut Option<Between>,
+    comparison: &mut Option<Between>,
     step: &dyn Fn(&str),
 ) -> Result<()> {
     factors.fit()?;
@@ -316,7 +318,7 @@ pub fn between(
     let shared = |d: &Matrix| d.chosen(&(0..rows).collect::<Vec<_>>(), &(0..d.columns).collect::<Vec<_>>());
     let differences = Differences::between(&shared(&made[0]), &shared(&made[1]))
         .map_err(|error| error.within(format!("{} and {}", sides[1].name, sides[0].name)))?;
-    let between = found.insert(Between {
+    let between = comparison.insert(Between {
         format: made[0].format,
         differences,
         known: [None, None],

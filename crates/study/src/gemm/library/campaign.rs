@@ -82,7 +82,7 @@ pub struct ExplainedProduct {
     /// Checked elements that change with the order of k; 0: the product cannot separate schedules.
     pub told_apart: usize,
     /// Another schedule that gives D.
-    pub found: Option<Schedule>,
+    pub alternative: Option<Schedule>,
     /// Remarks.
     pub remark: String,
 }
@@ -90,7 +90,7 @@ pub struct ExplainedProduct {
 impl ExplainedProduct {
     /// The schedule that was found, else the predicted one.
     pub fn schedule(&self) -> Option<&Schedule> {
-        self.found.as_ref().or(self.prediction.as_ref().map(|prediction| &prediction.schedule))
+        self.alternative.as_ref().or(self.prediction.as_ref().map(|prediction| &prediction.schedule))
     }
 }
 
@@ -192,7 +192,7 @@ impl<'a> Campaign<'a> {
             first: None,
             checked: ReplayAgreement::default(),
             told_apart: 0,
-            found: None,
+            alternative: None,
             remark: String::new(),
         };
         let c = factors.c.as_ref().map(|c| &c.codes);
@@ -292,7 +292,7 @@ impl<'a> Campaign<'a> {
             if near.differing == 0 && self.differences(&schedule, &in_formats(factors, &schedule)?, d)?.0.differing == 0
             {
                 explained.outcome = ProductOutcome::Found;
-                explained.found = Some(schedule);
+                explained.alternative = Some(schedule);
                 return Ok(());
             }
         }
@@ -321,7 +321,7 @@ impl<'a> Campaign<'a> {
             let operands = in_formats(factors, &candidate.schedule)?;
             if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {
                 explained.outcome = ProductOutcome::Found;
-                explained.found = Some(candidate.schedule.clone());
+                explained.alternative = Some(candidate.schedule.clone());
                 let others = matches.confirmed.len() - 1 + matches.unchecked.len();
                 note(
                     explained,

@@ -70,19 +70,19 @@ pub(super) fn lines<L: DeserializeOwned, T>(
     what: &str,
     read: fn(L) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
     for line in reader.deserialize::<L>() {
         let line = line.map_err(|error| Error::request(format!("{origin}: {error}")))?;
-        let number = found.len() + 1;
-        found.push(read(line).map_err(|error| error.within(format!("{origin}: {what} {number}")))?);
-        if found.len() > MOST_LINES {
+        let number = values.len() + 1;
+        values.push(read(line).map_err(|error| error.within(format!("{origin}: {what} {number}")))?);
+        if values.len() > MOST_LINES {
             return Err(Error::request(format!("{origin}: more than {MOST_LINES} {what}s")));
         }
     }
-    match found.is_empty() {
+    match values.is_empty() {
         true => Err(Error::request(format!("{origin}: the table has no {what}s"))),
-        false => Ok(found),
+        false => Ok(values),
     }
 }
 

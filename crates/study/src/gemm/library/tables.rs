@@ -128,7 +128,7 @@ pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &Lib
         first,
         checked,
         told_apart,
-        found,
+        alternative,
         remark,
     } = product;
     let p = &asked.problem;
@@ -171,8 +171,8 @@ pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &Lib
         column: first.map(|first| first.1),
         predicted: code(0),
         computed: code(1),
-        found: found.as_ref().map(|schedule| schedule.sentence(p.k)),
-        found_file: found.as_ref().map(Schedule::to_toml),
+        found: alternative.as_ref().map(|schedule| schedule.sentence(p.k)),
+        found_file: alternative.as_ref().map(Schedule::to_toml),
         remark: Some(remark.clone()).filter(|remark| !remark.is_empty()),
     }
 }
@@ -190,9 +190,9 @@ pub fn report_product(row: LibraryProductRow, device: &str, report: &mut Report)
     report.tables.push(Table::of("Product of the library", [row]));
 }
 
-/// Puts products of a library into a report; `whole`: all that were asked for.
-pub fn report_products(rows: Vec<LibraryProductRow>, device: &str, whole: bool, report: &mut Report) {
-    if !whole {
+/// Puts products of a library into a report; `complete`: all that were asked for.
+pub fn report_products(rows: Vec<LibraryProductRow>, device: &str, complete: bool, report: &mut Report) {
+    if !complete {
         report
             .notes
             .push(format!("The device failed {MOST_FAILURES} times in a row; the remaining products were not tried."));

@@ -53,8 +53,11 @@ fn values_exclude_nibbles_that_lie_in_other_blocks_and_decide_no_other_order() {
         let mut other = tensor.modelopt();
         other[0].bytes = bytes.into();
         write(&path, &other);
-        let found = row(&path);
-        assert_eq!((found.nibble_order_by, found.doubt), (usual.nibble_order_by.clone(), usual.doubt.clone()));
+        let tensor_row = row(&path);
+        assert_eq!(
+            (tensor_row.nibble_order_by, tensor_row.doubt),
+            (usual.nibble_order_by.clone(), usual.doubt.clone())
+        );
     }
     // A description decides.
     write(&path, &tensor.modelopt());

@@ -27,15 +27,15 @@ fn a_quotient_is_rounded_once() {
     let f32 = find("f32").unwrap();
     for global in [3.0f32, 2751.3, 1.0 / 3.0] {
         write(&path, &tensor.compressed(global));
-        let found = values(&open(&path), "l.weight");
+        let decoded = values(&open(&path), "l.weight");
         let (e2m1, e4m3) = (find("e2m1").unwrap(), find("e4m3").unwrap());
-        for (at, found) in found.iter().enumerate() {
+        for (at, value) in decoded.iter().enumerate() {
             let product = e2m1.to_f64(u64::from(tensor.codes[at])) * e4m3.to_f64(u64::from(tensor.scales[at / 16]));
-            // The neighbours of the quotient are on its two sides: |product - found * global| is at most half an ulp times global.
-            let error = (product - f64::from(*found) * f64::from(global)).abs();
-            let ulp = f64::from(f32::from_bits(found.abs().to_bits() + 1) - found.abs());
-            assert!(error <= ulp / 2.0 * f64::from(global) * (1.0 + 1e-12), "{product} / {global}: {found}");
-            assert!(f32.encode(&Real::from(f64::from(*found)), Rounding::Rne, Overflow::Standard).is_some());
+            // The neighbours of the quotient are on its two sides: |product - value * global| is at most half an ulp times global.
+            let error = (product - f64::from(*value) * f64::from(global)).abs();
+            let ulp = f64::from(f32::from_bits(value.abs().to_bits() + 1) - value.abs());
+            assert!(error <= ulp / 2.0 * f64::from(global) * (1.0 + 1e-12), "{product} / {global}: {value}");
+            assert!(f32.encode(&Real::from(f64::from(*value)), Rounding::Rne, Overflow::Standard).is_some());
         }
     }
 }
@@ -52,8 +52,8 @@ fn the_description_of_the_model_decides_between_layouts() {
     let tensor = open(&path).tensors[0].clone();
     assert_eq!((tensor.layouts.as_slice(), tensor.named_by), (&["deepseek-fp8".to_string()][..], "names"));
     assert_eq!(tensor.quantised().unwrap().sharing, Sharing::Block(128, 128));
-    let found = values(&open(&path), "l.weight");
-    assert_eq!((found[127 * 96], found[128 * 96]), (2.0, 3.0));
+    let decoded = values(&open(&path), "l.weight");
+    assert_eq!((decoded[127 * 96], decoded[128 * 96]), (2.0, 3.0));
     let config = |text: &str| fs::write(folder.path().join("config.json"), text).unwrap();
     config(r#"{"quantization_config": {"quant_method": "fp8", "weight_block_size": [96, 96]}}"#);
     let tensor = open(&path).tensors[0].clone();
@@ -123,10 +123,10 @@ fn words_and_blocks_of_the_other_layouts_are_decoded() {
     );
     let checkpoint = open(&path);
     assert_eq!(checkpoint.tensors[0].shape, [2, 1, 64]);
-    let found = values(&checkpoint, "m.w");
+    let decoded = values(&checkpoint, "m.w");
     let expected = [(0.0, 1.0), (0.5 * 2.0, 2.0), (1.0 / 2.0, 0.5), (1.5, 1.0)];
     for (at, (even, odd)) in expected.into_iter().enumerate() {
-        assert!(found[32 * at..32 * (at + 1)].chunks(2).all(|pair| pair == [even, odd]), "{at}");
+        assert!(decoded[32 * at..32 * (at + 1)].chunks(2).all(|pair| pair == [even, odd]), "{at}");
     }
     // A zero point is subtracted before the scale multiplies.
     write(

@@ -55,17 +55,17 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
     let weights = weights(256 * 256);
     let bytes: Vec<u8> = weights.iter().flat_map(|value| value.to_le_bytes()).collect();
     write(&from, &[array("l.weight", &[256, 256], self::format("f32"), bytes)]);
-    let whole = BlockFormat::WHOLE;
-    let scaled = |rows, length| BlockFormat::scaled(find("e4m3").unwrap(), rows, length).unwrap();
+    let full_extent = BlockFormat::WHOLE;
+    let e4m3_blocks = |rows, length| BlockFormat::with_f32_scales(find("e4m3").unwrap(), rows, length).unwrap();
     let mut count = 0;
     for (layout, format) in [
         ("compressed-tensors-nvfp4", block("nvfp4").unwrap()),
         ("compressed-tensors-mxfp4", block("mxfp4").unwrap()),
         ("compressed-tensors-mxfp6", block("mxfp6").unwrap()),
         ("compressed-tensors-mxfp8", block("mxfp8").unwrap()),
-        ("compressed-tensors-float", scaled(1, whole)),
+        ("compressed-tensors-float", e4m3_blocks(1, full_extent)),
         ("modelopt-nvfp4", block("nvfp4").unwrap()),
-        ("modelopt-fp8", scaled(whole, whole)),
+        ("modelopt-fp8", e4m3_blocks(full_extent, full_extent)),
         ("deepseek-fp8", block("fp8-128x128").unwrap()),
     ] {
         let names = Layout::find(layout).unwrap().written(format).unwrap();
@@ -150,7 +150,7 @@ fn tensors_that_the_program_of_a_layout_cannot_read_are_refused() {
         let conversion = to_layout(format, layout);
         conversion.run(&from, &to, &mut |_, _| {}).map(|_| ()).map_err(|error| error.to_string())
     };
-    let scaled = |rows, length| BlockFormat::scaled(find("e4m3").unwrap(), rows, length).unwrap();
+    let e4m3_blocks = |rows, length| BlockFormat::with_f32_scales(find("e4m3").unwrap(), rows, length).unwrap();
     let blocks = |name: &str| block(name).unwrap();
     for (layout, format, shape, part) in [
         ("compressed-tensors-nvfp4", blocks("nvfp4"), &[7, 40][..], "rows of whole blocks of 16"),
@@ -159,8 +159,8 @@ fn tensors_that_the_program_of_a_layout_cannot_read_are_refused() {
         ("compressed-tensors-mxfp4", blocks("mxfp4"), &[4, 48], "rows of whole blocks of 32"),
         ("compressed-tensors-mxfp6", blocks("mxfp6"), &[4, 48], "rows of whole blocks of 32"),
         ("compressed-tensors-mxfp8", blocks("mxfp8"), &[4, 48], "rows of whole blocks of 32"),
-        ("compressed-tensors-float", scaled(1, 128), &[4, 300], "rows of whole blocks of 128"),
-        ("compressed-tensors-float", scaled(128, 128), &[3, 256, 384], "tensors of 2 dimensions"),
+        ("compressed-tensors-float", e4m3_blocks(1, 128), &[4, 300], "rows of whole blocks of 128"),
+        ("compressed-tensors-float", e4m3_blocks(128, 128), &[3, 256, 384], "tensors of 2 dimensions"),
         ("modelopt-nvfp4", blocks("nvfp4"), &[7, 40], "rows of whole blocks of 16"),
     ] {
         let error = written(layout, format, shape).unwrap_err();
@@ -169,8 +169,8 @@ fn tensors_that_the_program_of_a_layout_cannot_read_are_refused() {
     for (layout, format, shape) in [
         ("compressed-tensors-nvfp4", blocks("nvfp4"), &[7, 48][..]),
         ("compressed-tensors-mxfp8", blocks("mxfp8"), &[2, 4, 64]),
-        ("compressed-tensors-float", scaled(128, 128), &[200, 300]),
-        ("compressed-tensors-float", scaled(1, BlockFormat::WHOLE), &[2, 4, 300]),
+        ("compressed-tensors-float", e4m3_blocks(128, 128), &[200, 300]),
+        ("compressed-tensors-float", e4m3_blocks(1, BlockFormat::WHOLE), &[2, 4, 300]),
         ("deepseek-fp8", blocks("fp8-128x128"), &[3, 130, 200]),
     ] {
         written(layout, format, shape).unwrap();
