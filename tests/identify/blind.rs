@@ -77,8 +77,14 @@ fn steps_with_widths_floors_and_overflow_of_their_own_are_recovered() {
     for number in DESIGNS.into_iter().take(amount(1, DESIGNS.len())) {
         let design = design(20_261_122, number);
         let model = Model::parse(&design.text, "hidden.toml").unwrap();
-        let plan =
-            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, found_rules: Vec::new(), work: WORK };
+        let plan = Plan {
+            seed: 1,
+            budget: 20_000,
+            time: Duration::MAX,
+            catalogue: false,
+            found_rules: Vec::new(),
+            work: WORK,
+        };
         let identification = identify(&mut BlackBox::new(&model), design.instruction, plan).unwrap();
         let differ = held_out(&identification, &model, design.instruction, 20_000);
         assert_eq!((identification.misses, differ), (0, 0), "{number}:\n{}\n{}", model.text(), identification.text());

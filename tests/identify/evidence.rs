@@ -17,7 +17,8 @@ use crate::{
 fn inputs_that_decide_keys_are_reduced_and_answered_by_the_device() {
     let (model, i) = (Model::load("hopper").unwrap(), listed("mma.m16n8k8.f16.f16.f16.f16"));
     let mut device = BlackBox::new(&model);
-    let plan = Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work: WORK };
+    let plan =
+        Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work: WORK };
     let mut identification = identify(&mut device, i, plan).unwrap();
     let tested = tested(&identification).unwrap().unwrap();
     let asked = identify::evidence(&identification, &tested);
