@@ -31,7 +31,7 @@ impl Compared<'_> {
     }
 }
 
-/// Reduces the case of `original`, whose outputs at `spot` differ, to a minimal case (see [`reduction`]).
+/// Reduces the case of `original`, whose outputs at `spot` differ (see [`reduction`]).
 /// A finite difference stays finite, and one between infinities and numbers gets no NaN.
 /// `None` if they agree when the rest of the tile is zero, or nothing could be asked. The budget is for each of two searches, the
 /// second for devices whose cases in one tile affect each other; each search confirms its result with one more case.

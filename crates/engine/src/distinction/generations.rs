@@ -68,7 +68,7 @@ pub struct SharedKit {
     pub kit: Kit,
 }
 
-/// Compares the shipped models on each instruction, then makes the test kits; `knowledge` gets each result.
+/// Compares the shipped models on each instruction, then makes the test kits.
 ///
 /// # Errors
 /// An interruption; the results until then are in `knowledge`.
