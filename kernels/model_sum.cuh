@@ -94,7 +94,11 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
     } else if (there) {
         SignedWide units = 0;
         bool lost = false, frame = false;
-        if constexpr (S::COMPLEMENT && S::ADDENDS > 0) frame = addends[S::ADDENDS - 1].negative;
+        if constexpr (S::COMPLEMENT && S::ADDENDS > 0) {
+            // An unrounded zero has no sign of its own.
+            const Held& last = addends[S::ADDENDS - 1];
+            frame = last.negative && (last.agreed || !is_zero(last));
+        }
 #pragma unroll 1
         for (int at = 0; at < COUNT; ++at) {
             const Held t = summand<P, S>(x, addends, at);
@@ -130,7 +134,7 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
     }
     if (total.significand == 0 && !total.sticky) {
         total.agreed = zeros && !(signs[0] && signs[1]);
-        total.negative = total.agreed && signs[1];
+        total.negative = !signs[0];
     }
     return total;
 }

@@ -18,7 +18,7 @@ enum Direction { RNE, RNA, RZ, RU, RD, RO };
 enum Subnormals { KEEP, SIGNED_ZERO, POSITIVE_ZERO };
 
 // Rules for signs of zero results, and for which results a destination treats as subnormal.
-enum Zero { ZERO_POSITIVE, ZERO_NEGATIVE, ZERO_IEEE, ZERO_EXACT_POSITIVE };
+enum Zero { ZERO_POSITIVE, ZERO_NEGATIVE, ZERO_IEEE, ZERO_EXACT_POSITIVE, ZERO_COMMON };
 enum Tiny { TINY_BEFORE, TINY_AFTER, TINY_AFTER_UNBOUNDED };
 
 // (-1)^negative * significand * 2^exponent; a zero has the exponent of the smallest normal number's last bit.

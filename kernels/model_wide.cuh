@@ -133,6 +133,7 @@ template <class TO, bool PASSES_NAN> __device__ __noinline__ Held deliver(const 
             const bool exact = nothing && !x.agreed;
             code = zero_code<TO>(TO::ZERO == ZERO_NEGATIVE ||
                                  (TO::ZERO == ZERO_EXACT_POSITIVE && !nothing && x.negative) ||
+                                 (TO::ZERO == ZERO_COMMON && x.negative) ||
                                  (TO::ZERO == ZERO_IEEE && (exact ? TO::ROUNDING == RD : x.negative)));
         }
     }

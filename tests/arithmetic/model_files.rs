@@ -80,7 +80,7 @@ const EDITS: &[(&str, &[&str])] = &[
         ],
     ),
     ("scale-sums", &["0", "1", "16", "9223372036854775807"]),
-    ("zero", &["'positive'", "'negative'", "'ieee'", "'exact-positive'"]),
+    ("zero", &["'positive'", "'negative'", "'ieee'", "'exact-positive'", "'common'"]),
     ("between", &TARGETS),
     ("output", &["{ rounding = 'RZ' }", "{ rounding = 'RU', overflow = 'saturate' }"]),
     ("unpack", &["'f16'", "'f32'", "'f64'", "'e2m1'", "'e8m0'", "'s32'", "'u4'", "'ue4m3'", "'e4m3fnuz'"]),

@@ -70,11 +70,12 @@ fn every_change_of_the_fp8_forms_but_a_wider_c_and_the_sign_of_what_underflows_i
     );
 }
 
+/// A sum of negative terms that is zero holds nothing but zeros: with these ranges, no two terms are far enough apart to be cut to nothing.
 #[test]
-fn every_change_of_the_emulated_forms_is_refuted() {
+fn every_change_of_the_emulated_forms_but_the_common_sign_of_zeros_is_refuted() {
     left_open(
         &["mma.m16n8k32.f32.e4m3.e4m3.f32", "mma.m16n8k32.f32.e5m2.e5m2.f32", "mma.m16n8k32.f16.e4m3.e4m3.f16"],
-        &[],
+        &[("zero", "common")],
     );
 }
 
@@ -82,7 +83,7 @@ fn every_change_of_the_emulated_forms_is_refuted() {
 #[test]
 fn every_change_of_an_emulated_form_in_f16_but_wider_operands_is_refuted() {
     if thorough() {
-        let wider = [("unpack", "bf16"), ("unpack", "f32"), ("unpack", "f64")];
+        let wider = [("unpack", "bf16"), ("unpack", "f32"), ("unpack", "f64"), ("zero", "common")];
         left_open(&["mma.m16n8k32.f16.e5m2.e5m2.f16"], &wider);
     }
 }

@@ -106,6 +106,8 @@ const OPEN: &[Open] = &[
     ("zero", "exact-positive", |i| i.d.name == "f32" && i.a.bits == 8 && i.family().starts_with("wgmma")),
     ("zero", "exact-positive", |i| emulated(i) && i.d.name == "f16"),
     ("zero", "exact-positive", |i| i.a.name == "tf32" && i.family() == "wmma"),
+    // No product is small enough beside another one to be cut to nothing while all terms are negative.
+    ("zero", "common", |i| i.family().starts_with("mma") && i.a.bits == 8 && !i.a.is_integer()),
     ("zero-terms", "products", |i| i.d.name == "f16"),
     ("zero-terms", "all", |i| i.d.name == "f16"),
     ("group", "16", long_mixed),

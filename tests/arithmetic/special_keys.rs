@@ -309,3 +309,28 @@ fn the_sum_of_a_group_of_integer_products_saturates_before_it_is_added() {
     assert_eq!(of("group = 2\ngroup-bits = 16\n", [-128, -128, 127, -127], -5), -5 - 32768);
     assert_eq!(of("group = 2\ngroup-bits = 24\n", [-128, -128, 127, -127], -5), -5 - 65280);
 }
+
+#[test]
+fn a_zero_sum_has_the_common_sign_of_its_terms_also_of_those_that_were_cut() {
+    let (far, one) = (-(2f64.powi(-20)), 1.0);
+    let floored = "alignment = { bits = 4, rounding = \"RZ\", floor = 0 }\n";
+    let negative = |zero: &str, pairs: &[(f64, f64)], c: f64, to: &str| {
+        let result = format!("result = {{ format = \"f32\", rounding = \"{to}\" }}\n");
+        let d = d(F16, &format!("{floored}{result}zero = \"{zero}\"\n"), pairs, c);
+        assert_eq!(d, 0.0);
+        d.is_sign_negative()
+    };
+    // Products that are left out would be +0.
+    let all = |value: f64| vec![(value, one); 8];
+    for to in ["RNE", "RD"] {
+        // All terms are negative zeros.
+        assert!(negative("common", &all(-0.0), -0.0, to) && negative("ieee", &all(-0.0), -0.0, to));
+        // All are negative, and cut to nothing.
+        assert!(negative("common", &all(far), far, to));
+        assert_eq!(negative("ieee", &all(far), far, to), to == "RD");
+        // Signs differ, or terms cancel.
+        assert!(!negative("common", &all(far), 0.0, to));
+        assert!(!negative("common", &[(one, one), (-one, one)], 0.0, to));
+        assert_eq!(negative("ieee", &[(one, one), (-one, one)], 0.0, to), to == "RD");
+    }
+}

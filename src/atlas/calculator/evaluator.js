@@ -196,6 +196,7 @@
       case "positive": return false;
       case "negative": return true;
       case "exact-positive": return !isZero(value) && value.negative;
+      case "common": return value.negative;
       default: return !isZero(value) || agrees ? value.negative : to.rounding === "RD";
     }
   }
@@ -406,7 +407,8 @@
       const exponents = terms.map((term) => term.held.counts).filter((exponent) => exponent !== null);
       const largest = exponents.length ? Math.max(...exponents, alignment?.floor ?? -Infinity) : null;
       const last = step.addends.length ? terms[terms.length - 1].held.value : null;
-      const frame = last?.negative ?? false;
+      // An unrounded zero has no sign of its own.
+      const frame = last !== null && last.negative && (!isZero(last) || terms[terms.length - 1].held.agrees);
       let lost = false;
       const parts = terms.map((term) => {
         const { value } = term.held;
@@ -438,8 +440,8 @@
       const exponent = step.normalised ? leadingExponent(exact) : largest;
       this.observe?.({ group, name: "aligned sum", value: exact, exponent });
       if (!isZero(exact)) return [{ ...hold(exact, 0), counts: exponent }];
-      const negative = commonZeroSign(terms);
-      return [{ value: finite(negative ?? false, 0n, 0), counts: exponent, agrees: negative !== null, payload: null }];
+      const negative = terms.every(({ held }) => held.value.negative);
+      return [{ value: finite(negative, 0n, 0), counts: exponent, agrees: agreeInSign(terms), payload: null }];
     }
   }
 
@@ -469,12 +471,12 @@
     return !isZero(minus(toQuantum(seen, quantum, "RZ"), seen));
   }
 
-  /** Sign that all terms have if they are zeros with the signs of their own terms; null otherwise. */
-  function commonZeroSign(terms) {
+  /** True if all terms are zeros with one sign, which all of their own terms have. */
+  function agreeInSign(terms) {
     const signs = terms.map(({ held }) =>
       isZero(held.value) && held.agrees ? held.value.negative : null,
     );
-    return signs.length && signs.every((sign) => sign === signs[0]) ? signs[0] : null;
+    return signs.length > 0 && signs[0] !== null && signs.every((sign) => sign === signs[0]);
   }
 
   /** Infinity or NaN of a sum of terms; null if it is finite. */

@@ -157,11 +157,11 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
             lines.push(sometimes("normalised", 0.3, select(&["true", "false"][..]).prop_map(String::from)));
             lines.push(sometimes("lanes", 0.25, lanes()));
             lines.push(sometimes("late", 0.25, late()));
-            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee", "exact-positive"])));
+            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee", "exact-positive", "common"])));
         }
         "exact" => {
             lines.extend(targets());
-            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee", "exact-positive"])));
+            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee", "exact-positive", "common"])));
         }
         _ => {
             lines.extend(targets());

@@ -205,7 +205,7 @@ impl Tree<'_> {
             parts.extend(normalised.then(|| "normalised = true".into()));
             let zero = !open && self.draw.chance(2);
             parts.extend(zero.then(|| {
-                format!("zero = \"{}\"", self.draw.pick(&["positive", "negative", "ieee", "exact-positive"]))
+                format!("zero = \"{}\"", self.draw.pick(&["positive", "negative", "ieee", "exact-positive", "common"]))
             }));
         }
         if kind != "fma" && !products.is_empty() && self.draw.chance(5) {

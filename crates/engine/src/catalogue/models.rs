@@ -531,6 +531,7 @@ fn zero(rule: &Rule) -> &'static str {
         (Step::Fused | Step::Exact, ZeroSign::Positive) => "+0",
         (Step::Fused | Step::Exact, ZeroSign::Negative) => "-0",
         (Step::Fused | Step::Exact, ZeroSign::ExactPositive) => "exact +0",
+        (Step::Fused | Step::Exact, ZeroSign::Common) => "common",
         _ => "IEEE",
     }
 }

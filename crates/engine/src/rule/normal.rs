@@ -146,6 +146,7 @@ impl Numbers {
                 ZeroSign::Negative => true,
                 ZeroSign::Ieee => ieee,
                 ZeroSign::ExactPositive => self.quantum < target.quantum,
+                ZeroSign::Common => true,
             } || to.subnormals == Subnormals::SignedZero,
             sum: false,
         })
@@ -260,6 +261,8 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
         ElementaryOperation::Fma { addend, .. } => Numbers::sum(&[product, of(*addend)?]),
         ElementaryOperation::Integer(_) => return None,
     };
+    let only_zeros =
+        matches!(operation, ElementaryOperation::Round { value: Source::Value(at), .. } if adds_exactly(program, at));
     let once = match &operation {
         ElementaryOperation::Round { passes_nan: false, .. } => rounded_once(program, number, &exact, None),
         ElementaryOperation::Add { terms, nans, .. } if nans.is_empty() => {
@@ -281,6 +284,9 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
     };
     let value = match to {
         Some(to) => {
+            if to.zero == ZeroSign::Common && to.target.rounding != Rounding::Rd && only_zeros {
+                to.zero = ZeroSign::Ieee;
+            }
             exact.destination(to)?;
             if let Some(target) = once {
                 to.target = target;
@@ -291,6 +297,17 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
     };
     program.steps[number].operation = operation;
     Some(value)
+}
+
+/// True if a step adds rounded values and products without cutting any, so that terms of one sign make a zero only if all are zeros.
+fn adds_exactly(program: &Program, at: usize) -> bool {
+    let is_sum = |source| matches!(source, Source::Value(step) if matches!(program.steps[step].operation, ElementaryOperation::Sum(_)));
+    match &program.steps[at].operation {
+        ElementaryOperation::Sum(sum) => {
+            sum.alignment.is_none() && !sum.addends.iter().any(|addend| is_sum(addend.source))
+        }
+        _ => false,
+    }
 }
 
 /// The target of D, if rounding this step once gives the result of rounding it twice.

@@ -41,7 +41,7 @@ const GUIDES: usize = 3000;
 /// Missed tiles, and missed cases of each, that are added to these cases in each round.
 const ADDED: (usize, usize) = (32, 6);
 /// Largest number of rounds of a repair.
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 16;
 
 impl Dialogue<'_> {
     /// Finds the rule that misses the fewest outputs, and their number.
@@ -144,11 +144,15 @@ impl Dialogue<'_> {
             cases.append(&mut missed);
             let Some(repair) = Repair::of(best.clone(), &self.bench.answers.part, (&self.work, &cases)) else { break };
             let rule = repair.run().rule;
-            let (count, next) = misses(&rule);
-            if count >= least {
+            if rule == best {
                 break;
             }
-            (least, missed, best) = (count, next, rule);
+            // The cases that contradict a change take part in the next choice among changes, whether this one helped or not.
+            let (count, contradicting) = misses(&rule);
+            missed = contradicting;
+            if count < least {
+                (least, best) = (count, rule);
+            }
         }
         (least, best)
     }

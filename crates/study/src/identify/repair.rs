@@ -2,7 +2,8 @@
 //!
 //! Every change is compared with a sample of the missed cases, with some of each kind. The change that explains the most,
 //! and breaks the least, is made. If no single change explains anything, pairs of changes are tried: for each key, one change
-//! for each way in which the answers to the sample change.
+//! for each way in which the answers to the sample change. Where keys are wrong together, the right value of one key breaks more
+//! than it explains, so a change that explains anything is made on trial at last, and the rule is repaired from there.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -32,6 +33,12 @@ const JUDGED: [(usize, usize); 3] = [(40, 100), (150, 24), (600, 8)];
 const PAIRS: usize = 40_000;
 /// Largest number of changes that one repair makes.
 const ROUNDS: usize = 24;
+/// Largest number of changes that are made on trial, and of those of one key.
+const TRIALS: (usize, usize) = (8, 2);
+/// A rule that misses more than one case in this many is too far from the device for trials.
+const FAR: usize = 64;
+/// Largest number of changes after one on trial.
+const TRIED: usize = 6;
 /// Cost of making a program, in products.
 const MAKING: u64 = 400;
 /// Largest change of a number of bits that is made together with a rounding.
@@ -52,6 +59,7 @@ pub(super) struct Repair<'a> {
 
 /// A changed rule and its worth: estimated number of cases that it explains more than the rule before.
 struct Judged {
+    key: String,
     rule: Rule,
     program: Program,
     worth: i64,
@@ -66,6 +74,16 @@ struct Sifted {
     fixed: usize,
     ranged: bool,
     structural: bool,
+}
+
+/// Cases of the sample that a changed rule explains, the changed key, and the rule.
+type Candidate = (usize, String, Rule);
+
+impl Sifted {
+    /// The changed rule, if it explains anything.
+    fn candidate(&self) -> Option<Candidate> {
+        (self.fixed > 0).then(|| (self.fixed, self.key.clone(), self.rule.clone()))
+    }
 }
 
 impl Repair<'_> {
@@ -92,18 +110,59 @@ impl Repair<'_> {
             if self.improve(&singles) {
                 continue;
             }
-            let joint = self.sift(&spread(&sample, FEW), together::aligned_and_rounded(&self.rule, self.part));
-            if !self.improve(&joint) && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better)) {
+            let joint = self.joint(&sample);
+            if !self.improve(&joint)
+                && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better))
+                && !self.on_trial(&[&singles, &joint])
+            {
                 break;
             }
         }
         self
     }
 
+    /// The joint changes of alignments and targets, tried on a part of the sample.
+    fn joint(&self, sample: &[usize]) -> Vec<Sifted> {
+        self.sift(&spread(sample, FEW), together::aligned_and_rounded(&self.rule, self.part))
+    }
+
     /// Makes the best of these changes; false if none helps.
     fn improve(&mut self, sifted: &[Sifted]) -> bool {
-        let fixing = sifted.iter().filter(|change| change.fixed > 0).map(|change| (change.fixed, change.rule.clone()));
-        self.best(fixing).into_iter().any(|better| self.take(better))
+        self.best(sifted.iter().filter_map(Sifted::candidate)).into_iter().any(|better| self.take(better))
+    }
+
+    /// Makes changes that explain something although they break more, and repairs the rule from there.
+    /// False if that does not help, or for a rule that misses much.
+    fn on_trial(&mut self, sifted: &[&[Sifted]]) -> bool {
+        if self.missed.len() * FAR > self.cases.len() || !self.work.draw_reserve() {
+            return false;
+        }
+        let mut tried: BTreeMap<String, usize> = BTreeMap::new();
+        let judged = self.judged(sifted.iter().copied().flatten().filter_map(Sifted::candidate));
+        let mut of_key = |candidate: &Judged| {
+            let count = tried.entry(candidate.key.clone()).or_default();
+            *count += 1;
+            *count <= TRIALS.1
+        };
+        for candidate in judged.into_iter().filter(|candidate| of_key(candidate)).take(TRIALS.0) {
+            let Some(mut trial) = Repair::of(candidate.rule, self.part, (self.work, self.cases)) else { continue };
+            for _ in 0..TRIED {
+                if trial.missed.is_empty() || !trial.goes_on() {
+                    break;
+                }
+                let sample = trial.sample();
+                let singles = trial.sift(&sample, trial.singles());
+                if !trial.improve(&singles) && !trial.improve(&trial.joint(&sample)) {
+                    break;
+                }
+            }
+            if trial.missed.len() < self.missed.len() {
+                (self.rule, self.program) = (trial.rule, trial.program);
+                (self.missed, self.explained) = (trial.missed, trial.explained);
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes a changed rule, if it misses fewer cases.
@@ -174,14 +233,21 @@ impl Repair<'_> {
         sifted.into_iter().flatten().collect()
     }
 
+    /// The changed rules that explain more cases than the rule, the best first.
+    fn best(&self, candidates: impl Iterator<Item = Candidate>) -> Vec<Judged> {
+        let mut judged = self.judged(candidates);
+        judged.retain(|candidate| candidate.worth > 0);
+        judged
+    }
+
     /// The changed rules that explain the most cases, the best first.
-    /// Each of `rules` has the number of cases of the sample that it explains.
-    fn best(&self, rules: impl Iterator<Item = (usize, Rule)>) -> Vec<Judged> {
-        let mut rules: Vec<(usize, Rule)> = rules.collect();
-        rules.sort_by_key(|(fixed, _)| std::cmp::Reverse(*fixed));
-        rules.truncate(SCREENED);
-        let made =
-            parallel::map(rules, |(_, rule)| Some(Judged { program: program(&rule, self.part)?, rule, worth: 0 }));
+    fn judged(&self, candidates: impl Iterator<Item = Candidate>) -> Vec<Judged> {
+        let mut candidates: Vec<Candidate> = candidates.collect();
+        candidates.sort_by_key(|(fixed, ..)| std::cmp::Reverse(*fixed));
+        candidates.truncate(SCREENED);
+        let made = parallel::map(candidates, |(_, key, rule)| {
+            Some(Judged { program: program(&rule, self.part)?, key, rule, worth: 0 })
+        });
         let mut judged: Vec<Judged> = made.into_iter().flatten().collect();
         // Each stage compares fewer rules with more cases.
         for (count, kept) in JUDGED {
@@ -199,7 +265,6 @@ impl Repair<'_> {
             judged.sort_by_key(|candidate| std::cmp::Reverse(candidate.worth));
             judged.truncate(kept);
         }
-        judged.retain(|candidate| candidate.worth > 0);
         judged
     }
 
@@ -236,7 +301,7 @@ impl Repair<'_> {
                 self.work.spend_cases(few.len());
                 self.work.spend(MAKING);
                 if fixed > 0 {
-                    fixing.push((fixed, rule));
+                    fixing.push((fixed, first.key.clone(), rule));
                 }
             }
             fixing

@@ -8,7 +8,7 @@ use super::{
     number::SumWord,
     scale::Scales,
     stage::{Extent, Stage},
-    step::SumStep,
+    step::{SumStep, ZeroRule},
 };
 use crate::{
     arithmetic::{
@@ -233,11 +233,16 @@ impl Compiler<'_> {
         if normalised.is_some() {
             fraction_bits = term_bits as i32 - 1;
         }
-        let ieee = to.is_none_or(|to| to.zero == ZeroSign::Ieee);
         let rounding = to.map_or(Rounding::Rne, |to| to.target.rounding);
         let addends = program_sum.addends.iter().map(|addend| self.addend(addend)).collect::<Option<Vec<_>>>()?;
-        // A cancelled sum has no sign of zero; the sign matters under RD only.
-        if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
+        let zero_rule = match to.map(|to| to.zero) {
+            None | Some(ZeroSign::Ieee) => ZeroRule::Ieee,
+            Some(ZeroSign::Common) => ZeroRule::Common,
+            Some(_) => ZeroRule::Fixed,
+        };
+        // A cancelled sum has no sign of zero; the sign matters under RD, and where any term's sign counts.
+        let by_all_signs = zero_rule == ZeroRule::Ieee && rounding == Rounding::Rd || zero_rule == ZeroRule::Common;
+        if by_all_signs && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
         let sum =
@@ -264,7 +269,7 @@ impl Compiler<'_> {
             normalised,
             limit: multiply.limit,
             runs: scales.filter(|_| matches!(multiply.scaling, Scaling::Sums(_))).cloned(),
-            ieee,
+            zero_rule,
             rounding,
         };
         if self.is_narrow(&step, program_sum, to) {

@@ -143,7 +143,7 @@ impl NumberEncoder {
             zeros: match zero {
                 ZeroSign::Positive => [0, 0],
                 ZeroSign::Negative => [negative_zero; 2],
-                ZeroSign::Ieee | ZeroSign::ExactPositive => [0, negative_zero],
+                ZeroSign::Ieee | ZeroSign::ExactPositive | ZeroSign::Common => [0, negative_zero],
             },
             tininess: *tininess,
             flushed: match subnormals {

@@ -7,7 +7,7 @@ use super::{
     fused::FusedSum,
     number::{COUNT, NONE, Number, ShortNumber, ZERO},
     pieces::Pieces,
-    step::{SumStep, ZeroSigns, add_specials},
+    step::{SumStep, ZeroRule, ZeroSigns, add_specials},
     word::{LANES, Lane, TURNS, array, each, over, piece, set_piece},
 };
 use crate::{base::vectors::vectorised, format::Rounding};
@@ -164,7 +164,7 @@ vectorised! {
             sum.negative[l] = minus;
             sum.exponent[l] = largest.wrapping_sub(alignment.bits);
         }
-        if step.ieee && zeros != 0 {
+        if step.zero_rule != ZeroRule::Fixed && zeros != 0 {
             for at in 0..pieces.count {
                 let signs = zero_signs(step, pieces, addend, at);
                 let (magnitude, minus) = (piece(&sum.magnitude, at), piece(&sum.negative, at));
@@ -234,10 +234,10 @@ fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: us
     }
 }
 
-/// Signs of zero sums by IEEE 754, as masks. Such sums are rare: compiled once.
+/// Signs of zero sums, as masks. Such sums are rare: compiled once.
 #[inline(never)]
 fn zero_signs(step: &SumStep, pieces: &Pieces, addend: &Number, at: usize) -> Lane<u32> {
-    let mut zeros = ZeroSigns::default();
+    let mut zeros = ZeroSigns::new(step);
     if !step.sum.addends.is_empty() {
         zeros.add(&over(&piece(&addend.magnitude, at), |units| units == 0), &piece(&addend.negative, at));
     }
@@ -247,5 +247,5 @@ fn zero_signs(step: &SumStep, pieces: &Pieces, addend: &Number, at: usize) -> La
         let product = each(|l| x[l % TURNS] * y[l]);
         zeros.add(&over(&product, |product| product == 0.0), &over(&product, |product| product.to_bits() >> 31));
     }
-    zeros.signs(step.rounding)
+    zeros.signs()
 }

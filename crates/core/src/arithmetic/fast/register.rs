@@ -107,7 +107,7 @@ impl Register {
         let zero = RegisterNumber::zero(match self.zero {
             ZeroSign::Positive => false,
             ZeroSign::Negative => true,
-            ZeroSign::Ieee | ZeroSign::ExactPositive => negative,
+            ZeroSign::Ieee | ZeroSign::ExactPositive | ZeroSign::Common => negative,
         });
         if magnitude == 0 {
             return zero;

@@ -32,10 +32,21 @@ pub(super) struct SumStep {
     pub(super) limit: Option<i32>,
     /// Products summed exactly before they are scaled.
     pub(super) runs: Option<Scales>,
-    /// True if zero sums have the sign of IEEE 754.
-    pub(super) ieee: bool,
+    /// The signs of zero sums.
+    pub(super) zero_rule: ZeroRule,
     /// Rounding of the sum.
     pub(super) rounding: Rounding,
+}
+
+/// The signs of zero sums, before they are rounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ZeroRule {
+    /// One sign for all.
+    Fixed,
+    /// The sign that all terms have if all are zeros, else the one of the rounding (IEEE 754).
+    Ieee,
+    /// Minus if all terms are negative, zero or not.
+    Common,
 }
 
 impl SumStep {
@@ -119,10 +130,10 @@ impl SumStep {
         stored.negative.push(negative);
     }
 
-    /// Signs of zero sums by IEEE 754, as masks; of stored terms, if there are any. Rare: compiled once.
+    /// Signs of zero sums, as masks; of stored terms, if there are any. Rare: compiled once.
     #[inline(never)]
     fn zero_signs(&self, factors: &GroupFactors, addends: &[&Number], at: usize, stored: Option<&Stored>) -> Lane<u32> {
-        let mut zeros = ZeroSigns::default();
+        let mut zeros = ZeroSigns::new(self);
         for addend in addends {
             zeros.add(&over(&piece(&addend.magnitude, at), |units| units == 0), &piece(&addend.negative, at));
         }
@@ -136,7 +147,7 @@ impl SumStep {
                 zeros.add(&over(&value, |value| value == 0), &factors.negative(term));
             }
         }
-        zeros.signs(self.rounding)
+        zeros.signs()
     }
 }
 
@@ -167,7 +178,7 @@ vectorised! {
                 step.sum.of_stored(step.width, stored, values, &frame)
             };
             let mut negative = over(&sum.units, |units| (units >> 63) as u32);
-            if step.ieee && sum.units.contains(&0) {
+            if step.zero_rule != ZeroRule::Fixed && sum.units.contains(&0) {
                 let signs = step.zero_signs(&factors, addends, at, (!step.is_simple()).then_some(&*stored));
                 negative = each(|l| if sum.units[l] == 0 { signs[l] } else { negative[l] });
             }
@@ -205,31 +216,35 @@ pub(super) fn kept(products: &Lane<i64>, dropped: i32) -> Lane<i64> {
     }
 }
 
-/// State of zero sums: true if all terms are negative zeros, and if all are positive zeros.
+/// State of zero sums: true if all terms that count are negative, and if all are positive zeros.
 pub(super) struct ZeroSigns {
     minus: Lane<bool>,
     plus: Lane<bool>,
-}
-
-impl Default for ZeroSigns {
-    fn default() -> ZeroSigns {
-        ZeroSigns { minus: [true; LANES], plus: [true; LANES] }
-    }
+    /// True if terms that are no zeros count.
+    by_all: bool,
+    /// True if the rounding makes zeros of different signs negative.
+    down: bool,
 }
 
 impl ZeroSigns {
+    /// The state before any term.
+    pub(super) fn new(step: &SumStep) -> ZeroSigns {
+        let down = step.zero_rule == ZeroRule::Ieee && step.rounding == Rounding::Rd;
+        ZeroSigns { minus: [true; LANES], plus: [true; LANES], by_all: step.zero_rule == ZeroRule::Common, down }
+    }
+
     /// Adds a term by its zero and sign flags.
     pub(super) fn add(&mut self, zero: &Lane<bool>, negative: &Lane<u32>) {
         for l in 0..LANES {
-            self.minus[l] &= zero[l] && negative[l] != 0;
+            self.minus[l] &= (zero[l] || self.by_all) && negative[l] != 0;
             self.plus[l] &= zero[l] && negative[l] == 0;
         }
     }
 
     /// Signs of the sums, as masks.
-    pub(super) fn signs(&self, rounding: Rounding) -> Lane<u32> {
+    pub(super) fn signs(&self) -> Lane<u32> {
         each(|l| {
-            let negative = self.minus[l] || rounding == Rounding::Rd && !self.plus[l];
+            let negative = self.minus[l] || self.down && !self.plus[l];
             if negative { TRUE } else { 0 }
         })
     }

@@ -451,11 +451,11 @@ KEYS: RuleKey {
         ],
     }
     zero: Option<ZeroSign> = "zero" {
-        meaning: "sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
-        values: "positive, negative, ieee or exact-positive",
+        meaning: "sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; common: -0 for a zero sum whose terms are all negative, cut to nothing or not, in every rounding; absent: positive",
+        values: "positive, negative, ieee, exact-positive or common",
         variants: ONCE,
         lower: |r, d| d.each(|n| n.zero = r.zero.unwrap_or_default()),
-        setting: says("sign of a zero sum").sets("sign of zero").usual("positive").near(|s| near::words(s, &["positive", "negative", "ieee", "exact-positive"])).joint().decides(&["zero"]),
+        setting: says("sign of a zero sum").sets("sign of zero").usual("positive").near(|s| near::words(s, &["positive", "negative", "ieee", "exact-positive", "common"])).joint().decides(&["zero"]),
     }
     #[serde(default)]
     start: Start = "start" {
@@ -675,8 +675,8 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().result = n.result,
     }
     zero: Option<ZeroSign> = "zero" {
-        meaning: "sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
-        values: "positive, negative, ieee or exact-positive",
+        meaning: "sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; common: -0 for a zero sum whose terms are all negative, cut to nothing or not, in every rounding; absent: positive",
+        values: "positive, negative, ieee, exact-positive or common",
         variants: SUM,
         check: nodes::zero,
         lower: |n, d| d.newest().zero = n.zero.unwrap_or_default(),

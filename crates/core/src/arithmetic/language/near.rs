@@ -241,10 +241,16 @@ pub(super) fn nan(site: &Site) -> Values {
 
 // Values that only a search tries: near values follow from a rule's own value, these also from its absence.
 
-/// All formats that sums can be rounded to, and registers with the exponent of f32.
+/// All formats that sums can be rounded to, and registers with the exponent of f32, or with the site's precision and a wider one.
 /// The site's own is among them: a search gives it to other nodes, too.
-pub(super) fn all_results(_: &Site) -> Values {
-    let registers = (8..=40).filter_map(|bits| format::find(&format!("e8m{bits}")).ok());
+pub(super) fn all_results(site: &Site) -> Values {
+    let trailing = match site.value {
+        Some(KeyValue::Format(format)) => format.float().map(|float| float.trailing_bits),
+        _ => None,
+    };
+    let wide = trailing.into_iter().flat_map(|bits| (9..=11).map(move |exponent| format!("e{exponent}m{bits}")));
+    let names = (8..=40).map(|bits| format!("e8m{bits}")).chain(wide);
+    let registers = names.filter_map(|name| format::find(&name).ok());
     let formats: Vec<&Format> = FORMATS.iter().filter(|format| holds_sums(format)).collect();
     let registers = registers.filter(|register| !formats.contains(register));
     formats.iter().copied().chain(registers).map(|format| Some(KeyValue::Format(format))).collect()

@@ -109,9 +109,11 @@ pub enum ZeroSign {
     Ieee,
     /// +0 for an exact zero sum, else the sign of the sum that underflows.
     ExactPositive,
+    /// The sign of a sum that underflows; a zero sum is -0 if every term is negative, also terms that were cut to nothing, else +0.
+    Common,
 }
 
-words!(named pub ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
+words!(named pub ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive, "common" = Common);
 
 /// Zero terms whose exponents count in the largest exponent of an alignment.
 ///

@@ -183,6 +183,7 @@ fn destination(to: &Destination) -> String {
         ZeroSign::Negative => ", zero -0",
         ZeroSign::Ieee => "",
         ZeroSign::ExactPositive => ", exact zero +0",
+        ZeroSign::Common => ", zero with the common sign",
     };
     let test = match to.overflow_test {
         OverflowTest::Rounded => "",

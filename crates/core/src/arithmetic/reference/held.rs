@@ -57,7 +57,7 @@ impl Held {
         matches!(self.value, Real::Finite(value) if value.is_zero())
     }
 
-    /// Sum with the exponent that counts; `signed_zero` if a zero has the sign of all its terms.
+    /// Sum with the exponent that counts; `signed_zero` if a zero has the sign of all its terms, which are zeros.
     pub(super) fn sum(value: Finite, exponent: Option<i32>, signed_zero: bool) -> Held {
         Held { exponent, signed_zero, ..Held::exact(Real::Finite(value), 0) }
     }
@@ -111,6 +111,7 @@ impl Held {
             ZeroSign::Ieee if !value.is_zero() || self.signed_zero => value.negative,
             ZeroSign::Ieee => to.target.rounding == Rounding::Rd,
             ZeroSign::ExactPositive => !value.is_zero() && value.negative,
+            ZeroSign::Common => value.negative,
         })
     }
 

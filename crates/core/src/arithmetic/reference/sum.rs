@@ -40,7 +40,9 @@ pub(super) fn sum<O: Observer>(
     let exponents = || all().filter_map(|term| term.held.exponent);
     let floor = sum.alignment.and_then(|alignment| alignment.floor);
     let largest = exponents().max().map(|e| e.max(floor.unwrap_or(e)));
-    let frame = addends.last().is_some_and(|addend| finite(&addend.held).negative);
+    // An unrounded zero has no sign of its own.
+    let signed = |held: &Held| held.signed_zero || !finite(held).is_zero();
+    let frame = addends.last().is_some_and(|addend| finite(&addend.held).negative && signed(&addend.held));
     let (mut parts, mut lost) = (Vec::new(), false);
     for (at, term) in all().enumerate() {
         let kept = match (&sum.alignment, largest) {
@@ -90,11 +92,12 @@ pub(super) fn sum<O: Observer>(
     }
     let exponent = if sum.normalised { exact.leading_exponent() } else { largest };
     observer.line(|| ExplanationLine { exponent, ..ExplanationLine::new(group, "aligned sum", Real::Finite(exact)) });
-    let (signed_zero, negative) =
-        zero_sign(all().map(|term| &term.held)).map_or((false, false), |negative| (true, negative));
     match exact.is_zero() {
         false => Held::sum(exact, exponent, true),
-        true => Held::sum(Finite::zero(negative), exponent, signed_zero),
+        true => {
+            let negative = all().all(|term| finite(&term.held).negative);
+            Held::sum(Finite::zero(negative), exponent, agree_in_sign(all().map(|term| &term.held)))
+        }
     }
 }
 
@@ -121,14 +124,14 @@ fn line(group: Option<usize>, name: String, held: &Held, kept: Option<Finite>) -
     }
 }
 
-/// Common sign of terms that are all signed zeros; `None` otherwise.
-fn zero_sign<'a>(mut terms: impl Iterator<Item = &'a Held>) -> Option<bool> {
+/// True if all terms are signed zeros with one sign.
+fn agree_in_sign<'a>(mut terms: impl Iterator<Item = &'a Held>) -> bool {
     let sign = |held: &Held| match held.value {
         Real::Finite(value) if value.is_zero() && held.signed_zero => Some(value.negative),
         _ => None,
     };
-    let first = sign(terms.next()?)?;
-    terms.all(|held| sign(held) == Some(first)).then_some(first)
+    let first = terms.next().and_then(sign);
+    first.is_some() && terms.all(|held| sign(held) == first)
 }
 
 /// Infinity or NaN of a sum of these terms; `None` if it is finite.

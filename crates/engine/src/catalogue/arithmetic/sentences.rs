@@ -191,6 +191,7 @@ fn exceptions(program: &Program) -> Option<String> {
         ZeroSign::Positive | ZeroSign::Ieee => None,
         ZeroSign::Negative => Some("a zero result is -0".to_string()),
         ZeroSign::ExactPositive => Some("an exact zero is +0".to_string()),
+        ZeroSign::Common => Some("a zero sum of negative terms is -0".to_string()),
     }));
     let overflow = destinations.iter().map(|to| to.target.overflow).chain([program.output.target.overflow]);
     parts.extend(overflow.into_iter().find_map(|overflow| match overflow {

@@ -148,7 +148,7 @@ fn narrow_sums(program: &Program) -> bool {
             let addend = sum.addends.as_slice();
             let one =
                 matches!(addend, [only] if only.bits.is_none() && only.drop.is_none() && !is_open(program, only.source));
-            let signed = matches!(to.zero, ZeroSign::Ieee | ZeroSign::ExactPositive) || *passes_nan;
+            let signed = !matches!(to.zero, ZeroSign::Positive | ZeroSign::Negative) || *passes_nan;
             *value == Source::Value(at)
                 && !signed
                 && one

@@ -89,6 +89,7 @@ impl Destinations {
                 ZeroSign::Negative => "ZERO_NEGATIVE",
                 ZeroSign::Ieee => "ZERO_IEEE",
                 ZeroSign::ExactPositive => "ZERO_EXACT_POSITIVE",
+                ZeroSign::Common => "ZERO_COMMON",
             };
             let tininess = match to.tininess {
                 ResultTininess::Before => "TINY_BEFORE",
