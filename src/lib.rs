@@ -126,7 +126,7 @@ use tcnum_engine::{
 };
 #[cfg(feature = "cli")]
 use tcnum_study::{
-    bound, calc, chain, check, convert, cost, distinguish, emulate, explain, features, gemm, identify, inspect,
+    bound, calc, chain, check, convert, cost, distinguish, emulate, explain, features, gemm, identify, inspect, kit,
     matching, power, probe, quantise, record, tree,
 };
 

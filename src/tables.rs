@@ -2,7 +2,7 @@
 
 use crate::{
     atlas, bound, calc, campaign, catalogue, chain, check, comparison, convert, cost, device, diff, distinction,
-    distinguish, emulate, experiment, explain, features, gemm, identify, inspect, matching, power, probe, product,
+    distinguish, emulate, experiment, explain, features, gemm, identify, inspect, kit, matching, power, probe, product,
     quantise, record,
     report::{self, Declaration, schema},
     steps, tree, verify,
@@ -112,6 +112,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<identify::tables::FingerprintRow>(),
         Declaration::of::<identify::tables::IdentifiedRow>(),
         Declaration::of::<identify::tables::LineEvidenceRow>(),
+        Declaration::of::<kit::KitRow>(),
         Declaration::of::<power::tables::ChangeRow>(),
         Declaration::of::<power::tables::DecisionRow>(),
         Declaration::of::<power::tables::TestedRow>(),

@@ -53,6 +53,7 @@ const QUESTIONS: &[&str] = &[
     "distinguish",
     "tree",
     "identify",
+    "kit",
     "features",
     "gemm",
     "matching",

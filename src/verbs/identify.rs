@@ -19,7 +19,7 @@ use crate::{
     identify::{self, Limits, Questions, Request, Study, fingerprint, quick_all, study_recording, tables},
     isa::Instruction,
     report::{Report, Table, Verdict, counted},
-    trace::Trace,
+    trace::{self, Trace},
 };
 
 const HELP: &str = "\
@@ -60,6 +60,9 @@ pub(super) struct Arguments {
     /// Further recordings of the instruction, with --device trace:FILE
     #[arg(long = "also-recorded", value_name = "FILE", num_args = 1.., conflicts_with = "quick", help_heading = "What")]
     recordings: Vec<PathBuf>,
+    /// Answers that the program of `tcnum kit` has printed
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "device", "recordings", "instructions", "formats", "all", "budget", "cases"], help_heading = "What")]
+    answers: Vec<PathBuf>,
     /// Most tiles to execute [default: 20000 and a held-out run]
     #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX), help_heading = "Limits")]
     budget: Option<u64>,
@@ -84,6 +87,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let mut study = Study::default();
     let (name, outcome) = match arguments.common.device.as_ref().and_then(DeviceName::trace) {
+        _ if !arguments.answers.is_empty() => {
+            report.notes.extend(Nans::from(*arguments.any_nan).note_on_device());
+            printed(arguments, &progress, &mut study)?
+        }
         Some(file) => {
             report.notes.extend(Nans::from(*arguments.any_nan).note_on_device());
             (format!("the recording {file}"), recorded(arguments, file, &mut study))
@@ -203,6 +210,36 @@ fn recorded(arguments: &Arguments, file: &str, study: &mut Study) -> Result<()> 
     let outcome = finding.stopped.clone().map_or(Ok(()), Err);
     study.findings.push(finding);
     outcome
+}
+
+/// Identifies the arithmetics that the answers to kits show; returns a name for whoever gave them.
+fn printed(arguments: &Arguments, progress: &Progress, study: &mut Study) -> Result<(String, Result<()>)> {
+    let mut traces: Vec<Trace> = Vec::new();
+    for file in &arguments.answers {
+        for trace in trace::read_printed(file)? {
+            match traces.iter_mut().find(|other| other.instruction == trace.instruction) {
+                Some(other) => *other = other.joined(&trace).map_err(|error| error.within(file.display()))?,
+                None => traces.push(trace),
+            }
+        }
+    }
+    if arguments.ask.is_some() && traces.len() > 1 {
+        let count = traces.len();
+        return Err(Error::request(format!("--ask: the answers are of {count} instructions, and a file has one")));
+    }
+    let files: Vec<String> = arguments.answers.iter().map(|file| file.display().to_string()).collect();
+    let name =
+        traces.first().and_then(|trace| trace.metadata.get("device").cloned()).unwrap_or_else(|| files.join(", "));
+    for trace in traces {
+        progress.step(&format!("searching for {}", trace.instruction));
+        let finding = study_recording(trace, files.join(", "), !arguments.from_nothing, (*arguments.any_nan).into())?;
+        let stopped = finding.stopped.clone();
+        study.findings.push(finding);
+        if let Some(error) = stopped {
+            return Ok((name, Err(error)));
+        }
+    }
+    Ok((name, Ok(())))
 }
 
 /// Identifies the arithmetics of a device.

@@ -24,6 +24,7 @@ mod help;
 mod identify;
 mod inspect;
 mod instructions;
+mod kit;
 mod manual;
 mod merge;
 mod models;
@@ -142,6 +143,7 @@ verbs! {
     }
     "An instruction that nobody has described": {
         Identify: identify,
+        Kit: kit,
         Features: features,
         Distinguish: distinguish,
         Tree: tree,

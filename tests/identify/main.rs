@@ -12,6 +12,7 @@ mod features;
 mod hardware;
 mod honesty;
 mod kinds;
+mod kits;
 #[path = "../common/machine.rs"]
 mod machine;
 mod oddities;

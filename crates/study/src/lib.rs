@@ -20,6 +20,7 @@ pub mod features;
 pub mod gemm;
 pub mod identify;
 pub mod inspect;
+pub mod kit;
 #[cfg(test)]
 #[path = "../../../tests/common/machine.rs"]
 mod machine;

@@ -158,9 +158,10 @@ mod tests {
     use crate::verbs::command;
 
     /// Arguments that name a file or a folder to read.
-    const INPUTS: [&str; 25] = [
+    const INPUTS: [&str; 26] = [
         "a",
         "activations",
+        "answers",
         "b",
         "batches",
         "bias",

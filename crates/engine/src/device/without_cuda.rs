@@ -18,6 +18,17 @@ fn absent<T>() -> Result<T> {
     Err(Error::device("this build of tcnum has no GPU support; rebuild it with the feature `cuda`"))
 }
 
+/// The part of a kit that is the same for every instruction; there are no kits.
+pub const KIT: &str = "";
+
+/// Fails.
+///
+/// # Errors
+/// Always.
+pub fn kernel_source(_instruction: &Instruction) -> Result<String> {
+    absent()
+}
+
 /// Number of GPUs: none.
 pub fn count() -> usize {
     0

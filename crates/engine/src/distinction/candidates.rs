@@ -28,6 +28,11 @@ pub struct KnownArithmetic {
 }
 
 impl KnownArithmetic {
+    /// The rule, of the first of its models.
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
     /// The evaluator for single outputs.
     pub fn evaluator(&self) -> &Evaluator {
         self.arithmetic.evaluator()

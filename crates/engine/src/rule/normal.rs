@@ -299,7 +299,8 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
     Some(value)
 }
 
-/// True if a step adds rounded values and products without cutting any, so that terms of one sign make a zero only if all are zeros.
+/// True if a step adds rounded values and products without cutting any.
+/// Terms of one sign then make a zero only if all are zeros.
 fn adds_exactly(program: &Program, at: usize) -> bool {
     let is_sum = |source| matches!(source, Source::Value(step) if matches!(program.steps[step].operation, ElementaryOperation::Sum(_)));
     match &program.steps[at].operation {

@@ -2,8 +2,11 @@
 
 mod file;
 mod header;
+mod printed;
 
 use std::collections::BTreeMap;
+
+pub use printed::{PRINTED, read_printed};
 
 use crate::{
     Error, Result,

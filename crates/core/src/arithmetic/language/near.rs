@@ -241,8 +241,8 @@ pub(super) fn nan(site: &Site) -> Values {
 
 // Values that only a search tries: near values follow from a rule's own value, these also from its absence.
 
-/// All formats that sums can be rounded to, and registers with the exponent of f32, or with the site's precision and a wider one.
-/// The site's own is among them: a search gives it to other nodes, too.
+/// All formats that sums can be rounded to, and registers.
+/// These have the exponent of f32, or the precision of the site's own format and a wider exponent. The site's own is among them: a search gives it to other nodes, too.
 pub(super) fn all_results(site: &Site) -> Values {
     let trailing = match site.value {
         Some(KeyValue::Format(format)) => format.float().map(|float| float.trailing_bits),

@@ -109,7 +109,8 @@ pub enum ZeroSign {
     Ieee,
     /// +0 for an exact zero sum, else the sign of the sum that underflows.
     ExactPositive,
-    /// The sign of a sum that underflows; a zero sum is -0 if every term is negative, also terms that were cut to nothing, else +0.
+    /// The sign of a sum that underflows; -0 for a zero sum whose terms are all negative.
+    /// Terms that were cut to nothing count too; any other zero sum is +0.
     Common,
 }
 

@@ -57,7 +57,8 @@ impl Held {
         matches!(self.value, Real::Finite(value) if value.is_zero())
     }
 
-    /// Sum with the exponent that counts; `signed_zero` if a zero has the sign of all its terms, which are zeros.
+    /// Sum with the exponent that counts.
+    /// `signed_zero` if a zero has the sign of all its terms, which are zeros.
     pub(super) fn sum(value: Finite, exponent: Option<i32>, signed_zero: bool) -> Held {
         Held { exponent, signed_zero, ..Held::exact(Real::Finite(value), 0) }
     }

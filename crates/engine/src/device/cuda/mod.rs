@@ -55,6 +55,22 @@ use pool::{Job, KernelPool, KernelTimes, SassListing};
 use products::CudaProducts;
 use specialise::Specialised;
 
+/// The part of a kit that is the same for every instruction.
+pub const KIT: &str = crate::kernels::source("kit.cu");
+
+/// Source of a kernel that executes an instruction on tiles, for any compiler of CUDA C++.
+///
+/// The kernel is `execute(a, b, c, positions, d, tiles)`.
+///
+/// # Errors
+/// A request error: no kernel executes it.
+pub fn kernel_source(instruction: &Instruction) -> Result<String> {
+    let kernel = specialise::specialise(instruction).ok_or_else(|| {
+        Error::request(format!("{instruction}: {}", instruction.missing().unwrap_or("there is no kernel for it")))
+    })?;
+    Ok(kernel.source)
+}
+
 /// Blocks of a launch per multiprocessor: they fill the GPU, and a loop does the rest.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 32;
 
