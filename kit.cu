@@ -1,13 +1,13 @@
 // A kit of tcnum, which tells arithmetics of matrix instructions apart. Compile it for your GPU's architecture, run it, and send back
 // what it prints:
 //
-//     nvcc -std=c++17 -arch=sm_100a kit.cu -o kit && ./kit > answers.txt
-//     nvcc -std=c++17 -arch=sm_103a kit.cu -o kit && ./kit > answers.txt
-//     nvcc -std=c++17 -arch=sm_107a kit.cu -o kit && ./kit > answers.txt
-//     nvcc -std=c++17 -arch=sm_120a kit.cu -o kit && ./kit > answers.txt
-//     nvcc -std=c++17 -arch=sm_121a kit.cu -o kit && ./kit > answers.txt
-//     nvcc -std=c++17 -arch=sm_89 kit.cu -o kit && ./kit > answers.txt
-//     nvcc -std=c++17 -arch=sm_90a kit.cu -o kit && ./kit > answers.txt
+//     nvcc -std=c++17 -gencode arch=compute_100a,code=sm_100a kit.cu -o kit && ./kit > answers.txt
+//     nvcc -std=c++17 -gencode arch=compute_103a,code=sm_103a kit.cu -o kit && ./kit > answers.txt
+//     nvcc -std=c++17 -gencode arch=compute_107a,code=sm_107a kit.cu -o kit && ./kit > answers.txt
+//     nvcc -std=c++17 -gencode arch=compute_120a,code=sm_120a kit.cu -o kit && ./kit > answers.txt
+//     nvcc -std=c++17 -gencode arch=compute_121a,code=sm_121a kit.cu -o kit && ./kit > answers.txt
+//     nvcc -std=c++17 -gencode arch=compute_89,code=sm_89 kit.cu -o kit && ./kit > answers.txt
+//     nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a kit.cu -o kit && ./kit > answers.txt
 //
 // Whoever has tcnum reads the answers with `tcnum identify --answers answers.txt`.
 //

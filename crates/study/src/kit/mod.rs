@@ -16,7 +16,7 @@ use crate::{
 
 crate::rows! {
     /// The inputs of an instruction in a kit.
-    pub struct KitRow in "kit" {
+    pub struct KitRow in "kit_inputs" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
         /// Tiles of operands.
@@ -26,7 +26,7 @@ crate::rows! {
         /// Candidate arithmetics: of shipped models, and those that differ from these in one key.
         candidates: usize => shown("candidates"),
         /// Groups of candidates that the tiles tell apart.
-        apart: usize => shown("groups told apart").essential(),
+        apart: usize => shown("groups").essential(),
     }
 }
 
