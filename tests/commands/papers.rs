@@ -241,6 +241,8 @@ fn an_interrupted_appendix_has_what_was_done_and_says_so() {
     assert_eq!(output.status.code(), Some(143), "{output:?}");
     let paper = folder.path().join("paper");
     let setup = fs::read_to_string(paper.join("parts/setup.tex")).unwrap();
-    assert!(setup.contains("Interrupted by SIGTERM: this document covers the work done before it, 1 of"), "{setup}");
+    // On a busy machine another command may end before the signal arrives.
+    assert!(setup.contains("Interrupted by SIGTERM: this document covers the work done before it, "), "{setup}");
+    assert!(!setup.contains("before it, 0 of"), "{setup}");
     assert!(fs::read_to_string(paper.join("parts/commands.tex")).unwrap().contains("tcnum features -{-}all"));
 }

@@ -93,7 +93,7 @@ fn tile_digests(evaluator: &Evaluator, part: &Instruction, tiles: &Tiles) -> Vec
     }
     let d = evaluator.execute_here(tiles);
     let each = part.m * part.n * part.d.bytes();
-    d.as_bytes().chunks(each).map(|codes| fnv1a(codes)).collect()
+    d.as_bytes().chunks(each).map(fnv1a).collect()
 }
 
 /// Tiles that split the candidates as all tiles together do, and the number of groups.
