@@ -45,7 +45,7 @@ fn main() -> Result<()> {
         println!(
             "{} of a kind, the simplest: {}",
             kind.count,
-            operands(&Subject::Matrix(&instruction), &kind.found.case)
+            operands(&Subject::Matrix(&instruction), &kind.original.case)
         );
     }
     Ok(())

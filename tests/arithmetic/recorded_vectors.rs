@@ -60,7 +60,7 @@ fn recorded_outputs_of_other_generations_are_not_those_of_the_hopper_model() {
         assert!(result.differing > 0, "{line:?}");
         let differences = result.kinds.into_differences();
         assert!(!differences.is_empty(), "{line:?}");
-        let is_complete = |m: &Difference| m.found.device != m.found.model && m.found.case.a.len() == trace.k;
+        let is_complete = |m: &Difference| m.original.device != m.original.model && m.original.case.a.len() == trace.k;
         assert!(differences.iter().all(is_complete), "{line:?}");
     }
 }

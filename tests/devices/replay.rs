@@ -70,7 +70,7 @@ fn one_changed_output_is_found_with_all_its_inputs() {
     let result = verify(&trace, model().as_mut(), Nans::ByCode).unwrap();
     let differences = result.kinds.into_differences();
     assert_eq!((result.compared, result.differing, differences.len()), (6 * 128, 1, 1));
-    let Difference { place, found: answer, count, .. } = &differences[0];
+    let Difference { place, original: answer, count, .. } = &differences[0];
     assert_eq!((*place, *count), (ResultPlace::Output(Spot { tile: 4, row: 9, column: 3 }), 1));
     assert_eq!(answer.case, tiles.case(&instruction, 4, 9, 3));
     assert_eq!((answer.device, answer.model), (d.get(at), d.get(at) ^ 1));

@@ -7,7 +7,7 @@ use tcnum_engine::trace::read_printed;
 
 use crate::program::{tcnum, validate_report};
 
-/// What an H200 printed for the kit of three instructions, compiled by nvcc 13.0; the kit is that of seed 0.
+/// An H200 printed this for the kit of three instructions with seed 0, compiled by nvcc 13.0.
 const H200: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recordings/kits/h200.txt");
 const INSTRUCTIONS: [&str; 3] =
     ["mma.m16n8k32.f32.e4m3.e4m3.f32", "wgmma.m64n8k32.f32.e4m3.e4m3", "mma.sp.m16n8k32.f32.bf16.bf16.f32"];

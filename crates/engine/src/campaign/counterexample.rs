@@ -35,10 +35,10 @@ pub fn counterexamples(
         &mut |kind| {
             let Some(spot) = kind.place.spot() else { return Ok(()) };
             let mut pair = Compared { device: &mut *device, model: evaluator, instruction, nans: part.run.nans() };
-            kind.reduced = shrink(&mut pair, &spot, &kind.found, budget)?;
+            kind.reduced = shrink(&mut pair, &spot, &kind.original, budget)?;
             if kind.reduced.is_none() && !budget.is_over() {
                 let outputs = device.execute(instruction, &sequence.tiles(instruction, spot.tile, 1))?;
-                kind.found.device = outputs.get(spot.row as usize * instruction.n + spot.column as usize);
+                kind.original.device = outputs.get(spot.row as usize * instruction.n + spot.column as usize);
             }
             Ok(())
         },

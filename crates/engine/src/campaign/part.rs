@@ -179,7 +179,7 @@ impl Part {
 
     /// True if a difference fits the part.
     fn is_possible(&self, i: &Instruction, difference: &Difference) -> bool {
-        let Difference { place, regime, found: original, reduced, count } = difference;
+        let Difference { place, regime, original, reduced, count } = difference;
         let Some(spot) = place.spot() else { return false };
         let (range, next) = (self.run.range(i), self.state.next);
         let codes = |format: &Format, codes: &[u64]| codes.iter().all(|code| *code <= format.code_mask());

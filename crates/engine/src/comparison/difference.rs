@@ -39,7 +39,8 @@ pub struct Difference {
     /// Regime of the operands, as an index into the regimes of a campaign; 0 elsewhere.
     pub regime: usize,
     /// Case as found.
-    pub found: Answer,
+    #[serde(rename = "found")]
+    pub original: Answer,
     /// Minimal case, if it was reduced.
     pub reduced: Option<Answer>,
     /// Number of results that it represents, including itself.
@@ -58,12 +59,12 @@ pub enum Subject<'a> {
 impl Difference {
     /// Makes a difference as found, which represents itself.
     pub fn of(place: ResultPlace, answer: Answer) -> Difference {
-        Difference { place, regime: 0, found: answer, reduced: None, count: 1 }
+        Difference { place, regime: 0, original: answer, reduced: None, count: 1 }
     }
 
     /// The reduced case, or else the case as found.
     pub fn simplest(&self) -> &Answer {
-        self.reduced.as_ref().unwrap_or(&self.found)
+        self.reduced.as_ref().unwrap_or(&self.original)
     }
 }
 

@@ -202,7 +202,7 @@ impl Listing {
 }
 
 fn row(number: usize, subject: &Subject, origin: &MismatchOrigin, difference: &Difference) -> MismatchRow {
-    let Difference { place, found: original, reduced, count, .. } = difference;
+    let Difference { place, original, reduced, count, .. } = difference;
     let Answer { case, device, model } = difference.simplest();
     let d = subject.formats()[3];
     let (spot, lane) = match *place {

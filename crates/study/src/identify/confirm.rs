@@ -174,7 +174,7 @@ fn explain(
         for difference in missed {
             if let Some(spot) = difference.place.spot() {
                 let mut pair = Compared { device: &mut *device, model: evaluator, instruction: i, nans: Nans::ByCode };
-                difference.reduced = shrink(&mut pair, &spot, &difference.found, cases)?;
+                difference.reduced = shrink(&mut pair, &spot, &difference.original, cases)?;
             }
         }
     }
@@ -208,7 +208,7 @@ fn constant(
     device: &mut dyn Device,
     identification: &Identification,
     part: &Part,
-    Difference { place, found: answer, reduced, .. }: &Difference,
+    Difference { place, original: answer, reduced, .. }: &Difference,
     purse: Purse,
 ) -> Result<()> {
     let (i, Some(spot)) = (&identification.instruction, place.spot()) else { return Ok(()) };

@@ -33,7 +33,7 @@ const JUDGED: [(usize, usize); 3] = [(40, 100), (150, 24), (600, 8)];
 const PAIRS: usize = 40_000;
 /// Largest number of changes that one repair makes.
 const ROUNDS: usize = 24;
-/// Largest number of changes that are made on trial, and of those of one key.
+/// A repair makes at most this number of changes on trial, and this number of one key.
 const TRIALS: (usize, usize) = (8, 2);
 /// A rule that misses more than one case in this many is too far from the device for trials.
 const FAR: usize = 64;
@@ -76,6 +76,13 @@ struct Sifted {
     structural: bool,
 }
 
+/// Changes none of which explains more than it breaks, and the missed cases by which they were sifted.
+struct Unhelpful {
+    sample: Vec<usize>,
+    singles: Vec<Sifted>,
+    joint: Vec<Sifted>,
+}
+
 /// Cases of the sample that a changed rule explains, the changed key, and the rule.
 type Candidate = (usize, String, Rule);
 
@@ -105,14 +112,8 @@ impl Repair<'_> {
             if self.missed.is_empty() || !self.goes_on() {
                 break;
             }
-            let sample = self.sample();
-            let singles = self.sift(&sample, self.singles());
-            if self.improve(&singles) {
-                continue;
-            }
-            let joint = self.joint(&sample);
-            if !self.improve(&joint)
-                && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better))
+            let Some(Unhelpful { sample, singles, joint }) = self.change() else { continue };
+            if !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better))
                 && !self.on_trial(&[&singles, &joint])
             {
                 break;
@@ -121,9 +122,15 @@ impl Repair<'_> {
         self
     }
 
-    /// The joint changes of alignments and targets, tried on a part of the sample.
-    fn joint(&self, sample: &[usize]) -> Vec<Sifted> {
-        self.sift(&spread(sample, FEW), together::aligned_and_rounded(&self.rule, self.part))
+    /// Makes the best change of one key, else the best of an alignment and a target; returns both kinds if none helps.
+    fn change(&mut self) -> Option<Unhelpful> {
+        let sample = self.sample();
+        let singles = self.sift(&sample, self.singles());
+        if self.improve(&singles) {
+            return None;
+        }
+        let joint = self.sift(&spread(&sample, FEW), together::aligned_and_rounded(&self.rule, self.part));
+        if self.improve(&joint) { None } else { Some(Unhelpful { sample, singles, joint }) }
     }
 
     /// Makes the best of these changes; false if none helps.
@@ -150,9 +157,7 @@ impl Repair<'_> {
                 if trial.missed.is_empty() || !trial.goes_on() {
                     break;
                 }
-                let sample = trial.sample();
-                let singles = trial.sift(&sample, trial.singles());
-                if !trial.improve(&singles) && !trial.improve(&trial.joint(&sample)) {
+                if trial.change().is_some() {
                     break;
                 }
             }

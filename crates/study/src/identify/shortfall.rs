@@ -53,11 +53,11 @@ impl Shortfall {
         };
         let (agreeing, missed): (Vec<usize>, Vec<usize>) = (0..d.len()).partition(|at| given.get(*at) == d.get(*at));
         let mut examined: Vec<Answer> = sample(&missed).map(answer).collect();
-        examined.extend(held_out.iter().map(|kind| kind.found.clone()));
+        examined.extend(held_out.iter().map(|kind| kind.original.clone()));
         let agreeing: Vec<Answer> = sample(&agreeing).map(answer).collect();
         let pairs: Vec<(u64, u64, u64)> = missed.iter().map(|at| (d.get(*at), given.get(*at), 1)).collect();
         let held: Vec<(u64, u64, u64)> =
-            held_out.iter().map(|kind| (kind.found.device, kind.found.model, kind.count)).collect();
+            held_out.iter().map(|kind| (kind.original.device, kind.original.model, kind.count)).collect();
         let noun = if missed.len() > EXAMINED { "examined missed output" } else { "missed output" };
         Shortfall {
             asked: counts(part.d, &pairs, Some(d)),

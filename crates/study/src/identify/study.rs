@@ -423,7 +423,7 @@ impl<'a> Session<'a> {
         for _ in 0..SEARCHES_AGAIN {
             self.hold_against(finding);
             let kinds = finding.held_out.iter().flat_map(|part| &part.state.kinds);
-            let cases: Vec<Case> = kinds.map(|kind| kind.found.case.clone()).collect();
+            let cases: Vec<Case> = kinds.map(|kind| kind.original.case.clone()).collect();
             let bounded = self.request.limits.tiles.is_some();
             let goes_on = finding.stopped.is_none() && finding.identification.misses == 0 && !bounded;
             if !goes_on || cases.is_empty() || added >= MOST_ADDED {

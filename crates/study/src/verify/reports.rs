@@ -118,7 +118,7 @@ fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Difference> {
         place: ResultPlace::Output(spot),
         count: m.count,
         regime: regime.ok_or_else(|| Error::request(format!("there is no regime '{name}'")))?,
-        found: answer(original, &m.found_device_d, &m.found_model_d)?,
+        original: answer(original, &m.found_device_d, &m.found_model_d)?,
         reduced: reduced.map(|case| answer(case, &m.device_d, &m.model_d)).transpose()?,
     })
 }

@@ -162,14 +162,14 @@ pub fn remarks(part: &Part) -> Result<Vec<String>> {
     let mut remarks: Vec<String> = note.into_iter().collect();
     let repeated = |answer: &Answer| !run.nans().agree(i.d, answer.device, answer.model);
     let unrepeated: u64 =
-        counterexamples.iter().flatten().filter(|one| !repeated(&one.found)).map(|one| one.count).sum();
+        counterexamples.iter().flatten().filter(|one| !repeated(&one.original)).map(|one| one.count).sum();
     if unrepeated > 0 {
         remarks.push(format!(
             "{i}: {unrepeated} mismatches did not repeat in a tile alone: the device's results depend on more than the operands of a \
              tile."
         ));
     }
-    if counterexamples.iter().flatten().any(|one| one.reduced.is_none() && repeated(&one.found)) {
+    if counterexamples.iter().flatten().any(|one| one.reduced.is_none() && repeated(&one.original)) {
         remarks.push(format!(
             "{i}: some counterexamples are not reduced: the run ended before, or their outputs differ only with the other operands of their \
              tile."

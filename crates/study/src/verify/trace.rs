@@ -139,7 +139,7 @@ pub(super) fn reduce(trace: &Trace, pair: &mut Compared, difference: &Difference
     let Some(spot) = difference.place.spot() else { return Ok(None) };
     let tile = trace.padded(spot.tile as usize, spot.tile as usize + 1);
     let case = tile.case(&trace.instruction, 0, spot.row as usize, spot.column as usize);
-    shrink(pair, &spot, &Answer { case, ..difference.found }, BUDGET)
+    shrink(pair, &spot, &Answer { case, ..difference.original }, BUDGET)
 }
 
 /// The model that gives every recorded output.
