@@ -6,7 +6,7 @@ mod printed;
 
 use std::collections::BTreeMap;
 
-pub use printed::{PRINTED, read_printed};
+pub use printed::read_printed;
 
 use crate::{
     Error, Result,

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The first word of the answers of an instruction, and the version of their form.
-pub const PRINTED: &str = "tcnum-kit";
+const PRINTED: &str = "tcnum-kit";
 const VERSION: &str = "1";
 
 /// Reads what a kit program has printed: one recording for each instruction.
