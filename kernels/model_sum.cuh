@@ -11,34 +11,53 @@ template <class P, class S> MODEL Held summand(const Operands& x, const Held* ad
     return addends[at - P::COUNT];
 }
 
+// The factors of the product at a place.
+template <class P> struct FactorPair {
+    Held factors[2];
+    __device__ FactorPair(const Operands& x, int at)
+        : factors{factor_held<CodesA, FactorA>(x.a_code(P::k(at)), ~0ull),
+                  factor_held<CodesB, FactorB>(x.b_code(P::k(at)), ~0ull)} {}
+    __device__ bool has_nan() const { return factors[0].kind == NOT_A_NUMBER || factors[1].kind == NOT_A_NUMBER; }
+};
+
+// True if terms without a NaN among their operands make a NaN: an infinity times a zero, or opposite infinities.
+template <class P, class S> __device__ __noinline__ bool is_invalid(const Operands& x, const Held* addends) {
+    bool infinite[2] = {false, false};
+#pragma unroll 1
+    for (int at = 0; at < P::COUNT + S::ADDENDS; ++at) {
+        const Held t = summand<P, S>(x, addends, at);
+        if (t.kind == INFINITE) infinite[t.negative] = true;
+        if constexpr (P::COUNT > 0) {
+            if (t.kind != NOT_A_NUMBER || at >= P::COUNT) continue;
+            if constexpr (P::SCALE_SUMS == 0) {
+                if (FactorPair<P>(x, at).has_nan()) continue;
+            }
+            return true;
+        }
+    }
+    return infinite[0] && infinite[1] && OPPOSITE_INFINITIES == NO_INFINITY;
+}
+
 // The NaN of a sum: its first operand in the rule's order, if that keeps payloads.
 template <class P, class S> __device__ __noinline__ Held nan_of(const Operands& x, const Held* addends) {
     typedef typename S::Nans Nans;
     Held nan = nothing(false);
     nan.kind = NOT_A_NUMBER;
-    int place_of_c = -1;
 #pragma unroll 1
     for (int j = 0; j < Nans::COUNT; ++j) {
-        if (place_of_c < 0 && Nans::operand(j) == 2) place_of_c = j;
-    }
-#pragma unroll 1
-    for (int turn = 0; turn < 2; ++turn) {
-        const bool of_addends = (place_of_c == 0) == (turn == 0);
-        if (of_addends && place_of_c >= 0) {
+        const int which = Nans::operand(j);
+        if (which == 2) {
 #pragma unroll 1
             for (int at = 0; at < S::ADDENDS; ++at) {
                 if (addends[at].kind == NOT_A_NUMBER) return addends[at];
             }
-        }
-        if constexpr (P::COUNT > 0 && P::SCALE_SUMS == 0 && Nans::COUNT > 0) {
-            if (!of_addends) {
+        } else if (which == 3) {
+            if (is_invalid<P, S>(x, addends)) return nan;
+        } else if constexpr (P::COUNT > 0 && P::SCALE_SUMS == 0 && Nans::COUNT > 0) {
 #pragma unroll 1
-                for (int at = 0; at < P::COUNT; ++at) {
-                    const Held factors[2] = {factor_held<CodesA, FactorA>(x.a_code(P::k(at)), ~0ull),
-                                             factor_held<CodesB, FactorB>(x.b_code(P::k(at)), ~0ull)};
-                    const Held found = first_nan<Nans>(factors, 2, nan);
-                    if (found.payload) return found;
-                }
+            for (int at = 0; at < P::COUNT; ++at) {
+                const Held found = first_nan<Nans>(FactorPair<P>(x, at).factors, 2, nan);
+                if (found.payload) return found;
             }
         }
     }
@@ -62,6 +81,7 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
     constexpr int COUNT = P::COUNT + S::ADDENDS;
     // Infinities and NaN; the largest exponent; zeros and their signs.
     bool nan = false, infinite[2] = {false, false}, zeros = true, signs[2] = {false, false}, there = false;
+    bool all_zeros = true;
     int largest = 0;
 #pragma unroll 1
     for (int at = 0; at < COUNT; ++at) {
@@ -69,10 +89,12 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
         nan |= t.kind == NOT_A_NUMBER;
         if (t.kind == INFINITE) infinite[t.negative] = true;
         const bool counts = t.kind == FINITE && (t.significand != 0 || t.counts);
+        all_zeros &= is_zero(t);
         zeros &= is_zero(t) && t.agreed;
         signs[t.negative] = true;
         if (!counts) continue;
-        largest = there ? larger(largest, t.units) : t.units;
+        const int units = t.units - (S::ADDENDS > 0 && at == COUNT - 1 ? S::LAST_OFFSET : 0);
+        largest = there ? larger(largest, units) : units;
         there = true;
     }
     const bool opposite = infinite[0] && infinite[1];
@@ -110,7 +132,11 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
             }
             if (S::STICKY) lost |= loses(t, largest - bits, S::REACH);
             SignedWide kept = cut_wide<S::ROUNDING>(t, largest - bits);
-            if (S::COMPLEMENT && t.significand != 0 && t.negative != frame) kept += t.negative ? -1 : 1;
+            if (S::COMPLEMENT && (t.significand != 0 || (S::COMPLEMENT_ZEROS && !all_zeros))) {
+                // An unrounded zero is positive.
+                const bool negative = t.negative && (t.significand != 0 || t.agreed);
+                if (negative != frame) kept += frame ? 1 : -1;
+            }
             units += kept * ((SignedWide)1 << (S::MOST_BITS - bits));
         }
         units = in_register<S::REGISTER_BITS, S::SATURATES>(units);

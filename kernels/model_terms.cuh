@@ -17,7 +17,11 @@ template <class FROM, class TO> MODEL Held factor_held(Word code, Word bits) {
     if (is_zero(held)) held.units = smallest_quantum<TO>() + TO::TRAILING_BITS;
     if (held.kind == FINITE) held.significand &= bits;
     if (INFINITE_OPERAND_IS_NAN && held.kind == INFINITE) held.kind = NOT_A_NUMBER;
+#ifdef FACTOR_NAN
+    return with_payload<FormatD>(held, FACTOR_NAN);
+#else
     return with_payload<FROM>(held, code);
+#endif
 }
 
 // c, as the rule unpacks it.
@@ -37,12 +41,16 @@ struct NoProducts {
     static constexpr int SCALE_SUMS = 0;
 };
 
-// The first NaN operand in the rule's order, or `otherwise`.
+// The first NaN operand in the rule's order, or `otherwise`, which also is the NaN of an invalid product.
 template <class NANS> MODEL Held first_nan(const Held* operands, int count, const Held& otherwise) {
     Held found = otherwise;
+    const bool infinite[2] = {operands[0].kind == INFINITE, operands[1].kind == INFINITE};
+    const bool invalid = ZERO_TIMES_INFINITY == NO_PRODUCT &&
+                         ((infinite[0] && is_zero(operands[1])) || (infinite[1] && is_zero(operands[0])));
 #pragma unroll 1
     for (int j = NANS::COUNT - 1; j >= 0; --j) {
         const int which = NANS::operand(j);
+        if (which == 3 && invalid) found = otherwise;
         if (which < count && operands[which].kind == NOT_A_NUMBER) found = operands[which];
     }
     return found;

@@ -160,6 +160,40 @@ fn terms_against_the_sign_of_c_are_one_unit_larger_where_bits_are_flipped() {
 }
 
 #[test]
+fn flipped_zeros_are_a_unit_unless_all_terms_are_zero() {
+    // rocjitsu's gfx11: -1 * 0 + 1 * 1 + 0 is 0x3f7fffff.
+    let rule = "alignment = { bits = 24, rounding = \"RZ\", complement = true, complement-zeros = true }\n";
+    let of = |pairs: &[(f64, f64)], c: f64| d(BF16, rule, pairs, c);
+    assert_eq!(of(&[(-1.0, 0.0), (1.0, 1.0)], 0.0), f64::from(f32::from_bits(0x3f7f_ffff)));
+    assert_eq!(of(&[(-1.0, 0.0), (1.0, 0.0)], 0.0), 0.0);
+    assert_eq!(of(&[(1.0, 0.0), (1.0, 1.0)], 0.0), 1.0);
+    assert_eq!(of(&[(1.0, 0.0), (-1.0, 1.0)], -0.0), f64::from(-f32::from_bits(0x3f7f_ffff)));
+}
+
+#[test]
+fn the_exponent_of_c_counts_for_its_own_bits() {
+    // The last kept bit lies `bits` below the largest product, or `c-bits` below c, whichever is higher.
+    let cut = |value: f64, last: i32| (value.abs() * 2f64.powi(-last)).floor() * 2f64.powi(last) * value.signum();
+    let cases = (-6..=6).flat_map(|of_product| (15..=30).map(move |shift| (of_product, shift)));
+    for (of_c, (of_product, shift)) in
+        [18, 22, 24, 26].into_iter().flat_map(|of_c| cases.clone().map(move |case| (of_c, case)))
+    {
+        let rule = format!("alignment = {{ bits = 22, rounding = \"RZ\", c-bits = {of_c} }}\n");
+        let (product, small) = (2f64.powi(of_product), 1.5 * 2f64.powi(-shift));
+        let last = (of_product - 22).max(-of_c);
+        let expected: f64 = [-1.0, product, small].map(|value| cut(value, last)).iter().sum();
+        let got = d(BF16, &rule, &[(product, 1.0), (small, 1.0)], -1.0);
+        assert_eq!(got, f64::from(truncated(expected)), "{of_c} bits of c, 2^{of_product}, 1.5 * 2^-{shift}");
+    }
+}
+
+/// A number in binary32, rounded toward zero.
+fn truncated(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near).abs() > value.abs() { f32::from_bits(near.to_bits() - 1) } else { near }
+}
+
+#[test]
 fn a_multiplier_keeps_bits_counted_from_the_exponents_of_its_factors() {
     let kept = |bits: i32, product: f64| (product.abs() * 2f64.powi(bits)).floor() / 2f64.powi(bits) * product.signum();
     for (a, b) in [(1.0078125, 1.0078125), (1.5, 1.5), (-1.9921875, 1.9921875)] {

@@ -69,6 +69,7 @@
       scale: instruction.scale && { block: instruction.scale.block, format: format(instruction.scale.format) },
       unpack: program.unpack.map((side) => ({ ...side, wider: side.wider && format(side.wider) })),
       specials: program.specials,
+      factor_nan: program.factor_nan === undefined ? null : BigInt(program.factor_nan),
       invalid: program.invalid ?? {},
       steps,
       summed,
@@ -140,9 +141,14 @@
       const [x, y] = [operands.scale_a[block], operands.scale_b[block]].map((code) => decode(scale.format, code));
       return { value: product(x, y), exponent: x.unit + y.unit };
     };
+    const factor = (format, code, side) => {
+      const held = unpacked(format, code, side);
+      if (own.factor_nan === null || !isNan(held)) return held;
+      return { ...held, payload: holdDatum(decode(own.d, own.factor_nan), own.d).payload };
+    };
     return {
-      a: operands.a.map((code) => unpacked(own.a, code, own.unpack[0])),
-      b: operands.a.map((_, at) => unpacked(own.b, operands.b[index(at)], own.unpack[1])),
+      a: operands.a.map((code) => factor(own.a, code, own.unpack[0])),
+      b: operands.a.map((_, at) => factor(own.b, operands.b[index(at)], own.unpack[1])),
       c: unpacked(own.c, operands.c, own.unpack[2]),
       scales: scale ? operands.a.map((_, at) => scaleOf(at)) : null,
     };
@@ -220,9 +226,12 @@
   }
 
   /** First NaN among the operands of an operation, in the order of its rule. */
-  function firstNan(order, operands) {
+  function firstNan(order, operands, invalid = {}) {
+    const { a, b } = operands;
     for (const which of order) {
       if (operands[which] && isNan(operands[which])) return operands[which];
+      const isProduct = which === "invalid" && a && b && !isNan(a) && !isNan(b);
+      if (isProduct && factorsProduct(a.value, b.value, invalid).kind === "nan") return hold(NAN, null);
     }
     return null;
   }
@@ -357,7 +366,8 @@
 
     fma(step) {
       const c = this.source(step.addend);
-      const nan = firstNan(step.nans, { a: this.inputs.a[step.factors.k], b: this.inputs.b[step.factors.k], c });
+      const operands = { a: this.inputs.a[step.factors.k], b: this.inputs.b[step.factors.k], c };
+      const nan = firstNan(step.nans, operands, this.own.invalid);
       const held = nan ?? this.added(this.factorProduct(step.factors), c.value, step.to);
       return this.settle(step, `+ ${step.factors.name}`, held);
     }
@@ -404,11 +414,16 @@
         terms.forEach((term) => line(term, null));
         return [beyond];
       }
-      const exponents = terms.map((term) => term.held.counts).filter((exponent) => exponent !== null);
+      const offset = step.addends.length ? (alignment?.["c-bits"] ?? alignment?.bits) - alignment?.bits : 0;
+      const exponents = terms
+        .map(({ held }, at) => held.counts === null ? null : held.counts - (at === terms.length - 1 && offset ? offset : 0))
+        .filter((exponent) => exponent !== null);
       const largest = exponents.length ? Math.max(...exponents, alignment?.floor ?? -Infinity) : null;
-      const last = step.addends.length ? terms[terms.length - 1].held.value : null;
+      const last = step.addends.length ? terms[terms.length - 1].held : null;
       // An unrounded zero has no sign of its own.
-      const frame = last !== null && last.negative && (!isZero(last) || terms[terms.length - 1].held.agrees);
+      const isNegative = ({ value, agrees }) => value.negative && (!isZero(value) || agrees);
+      const frame = last !== null && isNegative(last);
+      const flipsZeros = alignment?.["complement-zeros"] && !terms.every(({ held }) => isZero(held.value));
       let lost = false;
       const parts = terms.map((term) => {
         const { value } = term.held;
@@ -418,8 +433,9 @@
         }
         const kept = aligned(term, largest, alignment);
         lost ||= alignment.sticky && !kept.dropped && loses(value, kept.value.exponent, alignment.reach);
-        const flips = alignment.complement && !kept.dropped && !isZero(value) && value.negative !== frame;
-        const part = flips ? total([kept.value, finite(value.negative, 1n, kept.quantum)]) : kept.value;
+        const counts = alignment.complement && !kept.dropped && (!isZero(value) || flipsZeros);
+        const flips = counts && isNegative(term.held) !== frame;
+        const part = flips ? total([kept.value, finite(!frame, 1n, kept.quantum)]) : kept.value;
         line(term, part);
         return part;
       });
@@ -483,22 +499,34 @@
   function beyondFinite(order, terms, invalid) {
     const beyond = specialSum(terms.map((term) => term.held.value), invalid);
     if (!beyond) return null;
-    return beyond.kind === "nan" ? passedOn(order, terms) : hold(beyond, null);
+    return beyond.kind === "nan" ? passedOn(order, terms, invalid) : hold(beyond, null);
   }
 
   /** NaN of a sum: the first of its operands in the order of the rule, else one without payload. */
-  function passedOn(order, terms) {
+  function passedOn(order, terms, invalid) {
+    const ofFactors = order.filter((which) => which === "a" || which === "b");
     const ofProducts = () => {
       for (const { factors } of terms) {
-        const nan = factors && firstNan(order, factors);
+        const nan = factors && firstNan(ofFactors, factors);
         if (nan) return nan;
       }
       return null;
     };
     const ofAddends = () => terms.find(({ factors, held }) => !factors && isNan(held))?.held ?? null;
-    const place = order.indexOf("c");
-    const first = place === 0 ? ofAddends() ?? ofProducts() : ofProducts() ?? (place > 0 ? ofAddends() : null);
-    return first ?? hold(NAN, null);
+    for (const which of order) {
+      if (which === "invalid" && isInvalid(terms, invalid)) break;
+      const nan = { a: ofProducts, b: ofProducts, c: ofAddends }[which]?.();
+      if (nan) return nan;
+    }
+    return hold(NAN, null);
+  }
+
+  /** True if terms without a NaN among their operands make a NaN. */
+  function isInvalid(terms, invalid) {
+    const own = terms.filter(({ factors, held }) =>
+      factors ? ![factors.a, factors.b].some((factor) => factor && isNan(factor)) : !isNan(held),
+    );
+    return specialSum(own.map(({ held }) => held.value), invalid)?.kind === "nan";
   }
 
   /** D of a program of integers. */

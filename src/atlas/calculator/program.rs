@@ -49,6 +49,7 @@ pub fn program_json(program: &Program) -> String {
         },
         "formats": formats.records,
     });
+    set(&mut document, "factor_nan", program.factor_nan.map(hexadecimal));
     set(&mut document, "specials", program.specials.as_deref().map(nans));
     let InvalidOperations { zero_times_infinity: product, opposite_infinities: sum } = program.invalid;
     let mut invalid = json!({});

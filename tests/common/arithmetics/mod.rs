@@ -302,10 +302,12 @@ fn alignment() -> impl Strategy<Value = String> {
     let sticky = sticky.prop_map(Option::unwrap_or_default);
     let end =
         (0..=8i32, any::<bool>()).prop_map(|(carry, saturates)| format!(", carry = {carry}, saturates = {saturates}"));
-    let complement = Just(", complement = true".to_string());
+    let complement = any::<bool>().prop_map(|zeros| format!(", complement = true, complement-zeros = {zeros}"));
     let end = option::weighted(0.2, prop_oneof![3 => end, 1 => complement]).prop_map(Option::unwrap_or_default);
-    (bits(), rounding(), floor(), sticky, end).prop_map(|(bits, rounding, floor, sticky, end)| {
-        format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor}{sticky}{end} }}")
+    let of_c = option::weighted(0.1, bits())
+        .prop_map(|of_c| of_c.map_or_else(String::new, |bits| format!(", c-bits = {bits}")));
+    (bits(), rounding(), floor(), sticky, end, of_c).prop_map(|(bits, rounding, floor, sticky, end, of_c)| {
+        format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor}{sticky}{end}{of_c} }}")
     })
 }
 

@@ -105,7 +105,8 @@ impl Draw {
             false => String::new(),
         };
         let end = match self.chance(8) {
-            true if self.chance(3) => ", complement = true".into(),
+            true if self.chance(3) => format!(", complement = true, complement-zeros = {}", self.chance(2)),
+            true if self.chance(3) => format!(", c-bits = {}", self.bits()),
             true => format!(", carry = {}, saturates = {}", self.below(6), self.chance(2)),
             false => String::new(),
         };
@@ -114,7 +115,11 @@ impl Draw {
 
     fn nans(&mut self) -> String {
         match self.below(5) {
-            0 => format!(", nan-operands = [\"{}\", \"{}\"]", self.pick(&["a", "b"]), self.pick(&["a", "b", "c"])),
+            0 => format!(
+                ", nan-operands = [\"{}\", \"{}\"]",
+                self.pick(&["a", "b"]),
+                self.pick(&["a", "b", "c", "invalid"])
+            ),
             _ => String::new(),
         }
     }

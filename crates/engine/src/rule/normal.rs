@@ -102,9 +102,10 @@ impl Numbers {
                 ..self
             };
         }
-        if alignment.complement || alignment.carry.is_some() && alignment.saturates {
+        if alignment.complement || alignment.c_bits.is_some() || alignment.carry.is_some() && alignment.saturates {
             // The largest number of the register is odd in units of the last kept bit, and a flipped term can be.
             let below = sum.addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max);
+            let below = below + alignment.c_offset().abs();
             return Numbers {
                 quantum: self.quantum.saturating_sub(below),
                 bits: self.bits.saturating_add(below),
@@ -343,7 +344,7 @@ fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Opti
 /// Significands of terms are below 4 in units of the largest exponent, and can be rounded to 4.
 fn in_register(alignment: Alignment, terms: &[Numbers]) -> Alignment {
     let exponents = 2 + log2(terms.len()) + i32::from(alignment.rounding != Rounding::Rz);
-    let plain = terms.iter().all(|term| !term.sum) && !alignment.complement;
+    let plain = terms.iter().all(|term| !term.sum) && !alignment.complement && alignment.c_bits.is_none();
     match alignment.carry {
         Some(carry) if plain && carry + 1 >= exponents => Alignment { carry: None, saturates: false, ..alignment },
         _ => alignment,
@@ -466,6 +467,7 @@ fn keeps_all(program: &Program, values: &[Numbers], operation: &ElementaryOperat
     let lowest = largest.max(alignment.floor.unwrap_or(largest)) - alignment.bits;
     let plain = alignment.carry.is_none()
         && !alignment.complement
+        && alignment.c_bits.is_none()
         && sum.addends.iter().all(|addend| addend.bits.is_none() && addend.drop.is_none());
     let products = sum.products.iter().map(|step| values.get(*step).copied());
     let addends = sum.addends.iter().map(|addend| numbers(program, values, addend.source));

@@ -124,7 +124,9 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
 fn floor(pair: &RulePair) -> Option<String> {
     let [products, c] = terms(pair.rules[0], pair.instruction)?;
     let harmless = |rule: &Rule| {
-        let alignment = rule.alignment.filter(|alignment| alignment.carry.is_none() && !alignment.complement)?;
+        let alignment = rule
+            .alignment
+            .filter(|alignment| alignment.carry.is_none() && !alignment.complement && alignment.c_bits.is_none())?;
         let Some(floor) = alignment.floor else { return Some(true) };
         let kept = |terms: &TermRange| terms.smallest >= floor || terms.quantum >= floor - alignment.bits;
         Some(kept(&products) && kept(&c))
@@ -180,9 +182,12 @@ fn never_overflows(rule: &Rule, i: &Instruction) -> Option<i32> {
         && rule.product.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()
-        && rule
-            .alignment
-            .is_none_or(|alignment| alignment.rounding == Rounding::Rz && !alignment.sticky && !alignment.complement);
+        && rule.alignment.is_none_or(|alignment| {
+            alignment.rounding == Rounding::Rz
+                && !alignment.sticky
+                && !alignment.complement
+                && alignment.c_bits.is_none()
+        });
     if !plain {
         return None;
     }

@@ -105,6 +105,7 @@ impl FewTerms {
             instruction: self.instruction.clone(),
             unpack: program.unpack,
             specials: program.specials.clone(),
+            factor_nan: program.factor_nan,
             invalid: program.invalid,
             steps,
             output: program.output,

@@ -108,7 +108,14 @@ impl Fit<'_> {
             tiers = 2;
         }
         let mut all = Fitted { arithmetic: now, misses: usize::MAX, work: 0 };
-        let flipped = cuts().map(|cut| Some(Alignment { complement: true, ..cut })).collect();
+        let flipped = |cut: Alignment| {
+            let of_c = [None, Some(cut.bits + 1), Some(cut.bits + 2), Some(cut.bits + 3)];
+            let with = move |complement_zeros| {
+                of_c.map(|c_bits| Some(Alignment { complement: true, complement_zeros, c_bits, ..cut }))
+            };
+            [false, true].into_iter().flat_map(with)
+        };
+        let flipped = cuts().flat_map(flipped).collect();
         let placed = placed_cuts().map(Some).collect();
         let rare = [(&usual, &flipped), (&usual, &placed), (&others, &exact), (&others, &aligned)];
         let all_tiers = [(&usual, first[0]), (&usual, first[1])].into_iter().chain(rare);

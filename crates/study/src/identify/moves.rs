@@ -66,8 +66,18 @@ fn nans(rule: &Rule) -> Vec<Move> {
     if rule.nodes.is_empty() {
         return Vec::new();
     }
-    let orders = [[A, B, C], [A, C, B], [B, A, C], [B, C, A], [C, A, B], [C, B, A]];
-    let all = |(all, two): ([NanOperand; 3], [NanOperand; 2])| {
+    const INVALID: NanOperand = NanOperand::Invalid;
+    let orders: [&[NanOperand]; 8] = [
+        &[A, B, C],
+        &[A, C, B],
+        &[B, A, C],
+        &[B, C, A],
+        &[C, A, B],
+        &[C, B, A],
+        &[A, B, INVALID, C],
+        &[B, A, INVALID, C],
+    ];
+    let all = |(all, two): (&[NanOperand], [NanOperand; 2])| {
         let order = |node: &Node| if node.kind == NodeKind::Add { two.to_vec() } else { all.to_vec() };
         let ordered = |(name, node): (&String, &Node)| {
             change(format!("node.{name}.nan-operands"), KeyValue::NanOperands(order(node)))

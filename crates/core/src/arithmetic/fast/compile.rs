@@ -356,7 +356,8 @@ impl Compiler<'_> {
         };
         let parts = sum.products.iter().map(of_products).chain(sum.addends.iter().map(of_addend));
         let (most, count) = parts.fold((0, 0), |(most, count), (bits, terms)| (most.max(bits), count + terms));
-        most + 1 + (usize::BITS - usize::leading_zeros(count)) as i32
+        let above = sum.alignment.map_or(0, |alignment| alignment.c_offset().max(0));
+        most + 1 + above + (usize::BITS - usize::leading_zeros(count)) as i32
     }
 
     /// Widths of an addend of a sum.

@@ -144,9 +144,12 @@ impl FusedSum {
         let common = self.bits(alignment);
         let term = self.term_bits + lift(alignment.bits, self.fraction_bits);
         let mut sum = term + count(self.terms) + lift(common, alignment.bits);
-        for addend in &self.addends {
+        let last = self.addends.len().saturating_sub(1);
+        for (at, addend) in self.addends.iter().enumerate() {
             let bits = addend.bits.unwrap_or(alignment.bits);
-            sum = sum.max(addend.precision + 1 + lift(bits, addend.fraction_bits) + lift(common, bits));
+            // An addend may be larger than the terms that it is aligned to.
+            let above = if at == last { alignment.c_offset().max(0) as u32 } else { 0 };
+            sum = sum.max(addend.precision + 1 + lift(bits, addend.fraction_bits) + lift(common, bits) + above);
         }
         // Flipped bits add a unit for each term; a sticky bit with a place needs that many bits more.
         sum += count(self.addends.len()) + u32::from(alignment.complement);
@@ -219,7 +222,7 @@ impl FusedSum {
     ) -> Lane<bool> {
         // A value with these fraction bits loses bits where it is shifted by more than its trailing zeros.
         let loses = |value: i128, exponent: i32, fraction_bits: i32, kept: i32, largest: i32| {
-            let shift = largest.saturating_sub(exponent).saturating_add(fraction_bits - kept);
+            let shift = largest.saturating_sub(exponent).saturating_add(fraction_bits - kept).max(0);
             match alignment.reach {
                 None => value.loses(shift),
                 Some(reach) => value.cut((shift.saturating_sub(reach)).max(0), Rounding::Rz).loses(shift.min(reach)),
@@ -317,7 +320,8 @@ impl FusedSum {
             let fused = &self.addends[at];
             let kept = fused.bits.unwrap_or(alignment.bits);
             let part: FinitePart<S> = value.part();
-            let cut = cut(&part, largest, kept, rounding);
+            let above = if at + 1 == addends.len() { alignment.c_offset().max(0) } else { 0 };
+            let cut = cut(&part, largest, kept, above, rounding);
             units = each(|l| {
                 let dropped = fused.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
                 let addend = if dropped { S::default() } else { cut[l] };
@@ -435,8 +439,9 @@ fn largest<S: SignedWord, T: FusedTerms<S>>(terms: &T, addends: &[AddendValue], 
     // A step opaque to the compiler, so that it vectorises over lanes, not over terms.
     let step = black_box(1);
     let mut largest = [ZERO; LANES];
-    for addend in addends {
-        largest = each(|l| largest[l].max(addend.exponent[l]));
+    for (at, addend) in addends.iter().enumerate() {
+        let offset = if at + 1 == addends.len() { alignment.c_offset() } else { 0 };
+        largest = each(|l| largest[l].max(addend.exponent[l].saturating_sub(offset)));
     }
     let mut term = 0;
     while term < count {
@@ -451,11 +456,11 @@ fn largest<S: SignedWord, T: FusedTerms<S>>(terms: &T, addends: &[AddendValue], 
     }
 }
 
-/// A part in units of `2^(largest - bits)`, truncated.
+/// A part in units of `2^(largest - bits)`, truncated; its exponent is at most `above` higher than the largest.
 #[inline(always)]
-fn cut<S: SignedWord>(part: &FinitePart<S>, largest: &Lane<i32>, bits: i32, rounding: Rounding) -> Lane<S> {
+fn cut<S: SignedWord>(part: &FinitePart<S>, largest: &Lane<i32>, bits: i32, above: i32, rounding: Rounding) -> Lane<S> {
     let excess = part.bits - bits;
-    let (left, right) = ((-excess).max(0) as u32, excess.max(0));
+    let (left, right) = (((-excess).max(0) + above) as u32, excess.max(0) + above);
     each(|l| {
         let shift = largest[l].wrapping_sub(part.exponent[l]).wrapping_add(right);
         part.units[l].lifted(left).cut(shift, rounding)

@@ -7,7 +7,7 @@
 //! It agrees with the reference evaluator in every bit. The reference computes single elements with a product near the
 //! limit beyond which it is infinite, exact sums over more than 120 bits, NaNs that keep their payload, and infinities
 //! and NaNs that the operands decide, or that do not follow IEEE 754. It also runs programs with operands or D in binary64 other than chains of fused
-//! multiply-adds, sums of more than 128 bits, and alignments in which zeros count. Registers of more than 32 bits are
+//! multiply-adds, sums of more than 128 bits, and alignments in which zeros count or are flipped. Registers of more than 32 bits are
 //! rounded to one element at a time. Programs of fused multiply-adds and additions in
 //! binary32 alone are computed in the host's binary64.
 
@@ -44,7 +44,7 @@ use single::{Single, SingleTile, singles};
 use specials::OperandSpecials;
 use tile::{DecodedTile, Shape};
 
-use super::Program;
+use super::{ElementaryOperation, Program};
 use crate::isa::{CodesView, Tiles};
 
 /// Compiled arithmetic of one instruction.
@@ -70,7 +70,11 @@ pub(super) struct Scratch(DecodedTile, SingleTile);
 impl FastArithmetic {
     /// `None` if the fast evaluator does not support the program.
     pub(super) fn new(program: &Program) -> Option<FastArithmetic> {
-        if program.unpack.iter().any(|unpack| unpack.zeros) {
+        let flips_zeros = |operation: &ElementaryOperation| {
+            let ElementaryOperation::Sum(sum) = operation else { return false };
+            sum.alignment.is_some_and(|alignment| alignment.complement_zeros)
+        };
+        if program.unpack.iter().any(|unpack| unpack.zeros) || program.operations().any(flips_zeros) {
             return None;
         }
         let usual = program.has_usual_specials();

@@ -46,6 +46,7 @@ impl FusedSum {
             alignment.rounding == Rounding::Rz
                 && !alignment.sticky
                 && !alignment.complement
+                && alignment.c_bits.is_none()
                 && alignment.carry.is_none()
         })?;
         let term = (self.term_bits as i32 + alignment.bits - self.fraction_bits).max(0) as u32;

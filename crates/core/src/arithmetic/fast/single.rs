@@ -160,6 +160,9 @@ impl Single {
                 _ => return None,
             };
             let flush = flush(to)?;
+            if nans.contains(&NanOperand::Invalid) || program.factor_nan.is_some() {
+                return None;
+            }
             let nan = to.target.nan as u32;
             free.extend((0..at).filter(|value| last_uses[*value] == at).map(|value| held[value]));
             held[at] = free.pop().unwrap_or_else(|| {

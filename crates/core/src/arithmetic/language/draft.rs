@@ -52,6 +52,8 @@ pub(crate) struct Draft {
     pub results: Vec<DraftInput>,
     /// Conversion of the last value to a number of D's format.
     pub output: Option<Conversion>,
+    /// Code of D that a NaN of A or B stands for.
+    pub nan_factors: Option<u64>,
     /// Code of D for NaN.
     pub nan: Option<u64>,
     /// Number of nodes that have been numbered.

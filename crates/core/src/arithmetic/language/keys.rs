@@ -12,8 +12,8 @@ use super::{
     draft::Draft,
     evidence::{self, Evidence, sources},
     limits::{
-        EXPONENT, GROUP_BITS, LANES, PLACE, REACH, WIDTH, alignment, at_least_one, group, lanes, late, nan_operands,
-        nodes, normalised, outside, parts, patterns, split, sum_format,
+        EXPONENT, GROUP_BITS, LANES, PLACE, REACH, WIDTH, alignment, at_least_one, group, lanes, late, nan_factors,
+        nan_operands, nodes, normalised, outside, parts, patterns, split, sum_format,
     },
     lowering, near,
     node::{Indices, NodeKind, NodeResult, Term},
@@ -403,8 +403,8 @@ KEYS: RuleKey {
         setting: says("number of products added before they are scaled").sets("sums before scaling").near(near::counts).shapes(&["order"]).searched(near::sums_of_blocks),
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); sticky-place: the sticky bit is a bit of the sum, at this place below the last kept bit (absent: below all bits, in a sum that is rounded); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude",
-        values: "{ bits, rounding, floor, sticky, reach, sticky-place, carry, saturates, complement }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 1 to 32; 0 to 60, absent: enough; true or false; true or false",
+        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); sticky-place: the sticky bit is a bit of the sum, at this place below the last kept bit (absent: below all bits, in a sum that is rounded); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude; complement-zeros: so do zero terms with such a sign, unless all terms are zero; c-bits: bits kept of the last addend where its exponent is the largest, which so counts as lower by c-bits - bits",
+        values: "{ bits, rounding, floor, sticky, reach, sticky-place, carry, saturates, complement, complement-zeros, c-bits }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 1 to 32; 0 to 60, absent: enough; true or false; true or false; true or false; 0 to 60, absent: bits",
         variants: ALIGNED,
         required: true,
         check: |r| alignment(r.alignment),
@@ -418,6 +418,8 @@ KEYS: RuleKey {
             ("carry", says("carry bits of the register").limited(WIDTH).sets("range of the register").or("enough").ranged(WIDTHS, near::widths_or_all).searched(near::carries).shapes(&["carry bits"])),
             ("saturates", says("what a sum beyond the register becomes").sets("saturation of the register").near(near::saturates)),
             ("complement", says("negation of terms by flipping their bits").sets("negation of terms").near(near::flag)),
+            ("complement-zeros", says("negation of zero terms by flipping their bits").sets("negation of zeros").near(near::complement_zeros)),
+            ("c-bits", says("bits of the last term to which the others are aligned").limited(WIDTH).sets("width of the last term").or("bits").near(near::bits_of_c).shapes(&["alignment of c"])),
             ("sticky-place", says("place of the sticky bit below the last kept bit").limited(PLACE).sets("place of the sticky bit").or("below all bits").near(near::sticky_place)),
             ("reach", says("dropped bits that can set the sticky bit").limited(REACH).sets("reach of the sticky bit").or("all").near(near::reach)),
         ],
@@ -564,12 +566,21 @@ KEYS: RuleKey {
         setting: says("bits in which the sum of a group saturates").limited(GROUP_BITS).sets("bits of sums of groups").near(near::group_bits),
     }
     nan_operands: Option<Vec<NanOperand>> = "nan-operands" {
-        meaning: "order in which NaN operands of a step become the result, made quiet, with the leading bits of the payload (product by product in a fused or exact step); absent: every NaN result is nan",
-        values: "a list of a, b and c",
+        meaning: "order in which NaN operands of a step become the result, made quiet, with the leading bits of the payload (product by product in a fused or exact step); invalid is the NaN of an invalid operation among operands that are no NaN, after all operands if it is not in the list; absent: every NaN result is nan",
+        values: "a list of a, b, c and invalid",
         variants: NANS,
         check: nan_operands,
         lower: |r, d| d.each(|n| n.nan_operands = r.nan_operands.clone().unwrap_or_default()),
         setting: says("operand whose NaN becomes the result").sets("NaN").near(near::nan_operands).shapes(&["NaN"]).searched(near::nan_orders),
+    }
+    #[serde(default, deserialize_with = "code")]
+    nan_factors: Option<u64> = "nan-factors" {
+        meaning: "code of D whose sign and payload every NaN of A and B has; absent: its own",
+        values: "a NaN of D in hexadecimal: \"0x7fffffff\"",
+        variants: NANS,
+        check: nan_factors,
+        lower: |r, d| d.nan_factors = r.nan_factors,
+        setting: says("the code of a NaN of A or B").sets("NaN").near(near::nan).shapes(&["NaN"]).searched(near::nans_of_factors),
     }
     #[serde(default, deserialize_with = "code")]
     nan: Option<u64> = "nan" {
@@ -660,8 +671,8 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().scale_sums = n.scale_sums,
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); sticky-place: the sticky bit is a bit of the sum, at this place below the last kept bit (absent: below all bits, in a sum that is rounded); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude; absent: the sum is exact",
-        values: "{ bits, rounding, floor, sticky, reach, sticky-place, carry, saturates, complement }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 1 to 32; 0 to 60, absent: enough; true or false; true or false",
+        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); sticky-place: the sticky bit is a bit of the sum, at this place below the last kept bit (absent: below all bits, in a sum that is rounded); carry: bits of the register above the largest exponent's, beyond which a sum wraps in two's complement, or saturates; complement: terms with another sign than the last addend (without one: negative terms) are negated by flipping their bits, and become one unit of the last kept bit larger in magnitude; complement-zeros: so do zero terms with such a sign, unless all terms are zero; c-bits: bits kept of the last addend where its exponent is the largest, which so counts as lower by c-bits - bits; absent: the sum is exact",
+        values: "{ bits, rounding, floor, sticky, reach, sticky-place, carry, saturates, complement, complement-zeros, c-bits }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60; 1 to 32; 0 to 60, absent: enough; true or false; true or false; true or false; 0 to 60, absent: bits",
         variants: SUM,
         check: |n| alignment(n.alignment),
         lower: |n, d| d.newest().alignment = n.alignment,
@@ -683,8 +694,8 @@ NODE_KEYS: NodeKey {
     }
     #[serde(default)]
     nan_operands: Vec<NanOperand> = "nan-operands" {
-        meaning: "order in which NaN operands become the result, made quiet, with the leading bits of the payload; in a sum product by product, c being its terms; in additions a is the first and b the second operand; absent: every NaN is the same",
-        values: "a list of a, b and c",
+        meaning: "order in which NaN operands become the result, made quiet, with the leading bits of the payload; in a sum product by product, c being its terms; in additions a is the first and b the second operand; invalid as in a rule; absent: every NaN is the same",
+        values: "a list of a, b, c and invalid",
         variants: NODES,
         lower: |n, d| d.newest().nan_operands = n.nan_operands.clone(),
     }

@@ -3,7 +3,7 @@
 use super::{
     keys::Rule,
     pattern,
-    rule::{Alignment, Parts, Rounded, Split, Start, Step, Wrap},
+    rule::{Alignment, NanOperand, Parts, Rounded, Split, Start, Step, Wrap},
 };
 use crate::format::{Format, Zeros};
 
@@ -43,12 +43,13 @@ pub(super) fn group(rule: &Rule) -> Option<String> {
 
 /// Checks an alignment.
 pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
-    let Alignment { sticky, reach, sticky_place, carry, saturates, .. } = alignment?;
+    let Alignment { sticky, reach, sticky_place, carry, saturates, complement, complement_zeros, .. } = alignment?;
     let without = |key, other| Some(format!("'alignment.{key}' has no effect without 'alignment.{other}'"));
     match () {
         () if reach.is_some() && !sticky => without("reach", "sticky"),
         () if sticky_place.is_some() && !sticky => without("sticky-place", "sticky"),
         () if saturates && carry.is_none() => without("saturates", "carry"),
+        () if complement_zeros && !complement => without("complement-zeros", "complement"),
         () => None,
     }
 }
@@ -115,6 +116,14 @@ pub(super) fn late(rule: &Rule) -> Option<String> {
 pub(super) fn nan_operands(rule: &Rule) -> Option<String> {
     (rule.nan_operands.is_some() && rule.start == Start::Product)
         .then(|| "'nan-operands' has no effect with start 'product'".into())
+}
+
+/// Checks the code of a NaN of A or B.
+pub(super) fn nan_factors(rule: &Rule) -> Option<String> {
+    let passes = |nans: &[NanOperand]| nans.iter().any(|operand| matches!(operand, NanOperand::A | NanOperand::B));
+    let has_order = rule.nan_operands.as_deref().is_some_and(passes);
+    (rule.nan_factors.is_some() && !has_order && !rule.nodes.values().any(|node| passes(&node.nan_operands)))
+        .then(|| "'nan-factors' has no effect unless 'nan-operands' names a or b".into())
 }
 
 /// Limits of the keys of nodes.

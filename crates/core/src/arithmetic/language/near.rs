@@ -14,8 +14,8 @@ const FORMATS_OF_SUMS: [&str; 6] = ["f16", "bf16", "tf32", "e8m13", "f32", "f64"
 /// Definitions of tininess.
 const TININESS: [&str; 3] = ["before", "after", "after, unbounded exponent"];
 /// Orders of NaN operands.
-const NAN_ORDERS: [&str; 15] =
-    ["abc", "acb", "bac", "bca", "cab", "cba", "ab", "ac", "ba", "bc", "ca", "cb", "a", "b", "c"];
+const NAN_ORDERS: [&str; 18] =
+    ["abc", "acb", "bac", "bca", "cab", "cba", "abic", "baic", "ab", "ac", "ba", "bc", "ca", "cb", "ic", "a", "b", "c"];
 
 pub(super) fn numbers(numbers: impl IntoIterator<Item = i64>) -> Values {
     numbers.into_iter().map(|number| Some(KeyValue::Number(number))).collect()
@@ -33,7 +33,8 @@ fn order(letters: &str) -> Option<KeyValue> {
     let operand = |letter| match letter {
         'a' => NanOperand::A,
         'b' => NanOperand::B,
-        _ => NanOperand::C,
+        'c' => NanOperand::C,
+        _ => NanOperand::Invalid,
     };
     Some(KeyValue::NanOperands(letters.chars().map(operand).collect()))
 }
@@ -126,6 +127,20 @@ pub(super) fn widths_or_all(site: &Site) -> Values {
 /// The other treatment of sums beyond a register that has an end.
 pub(super) fn saturates(site: &Site) -> Values {
     if site.alignment().is_some_and(|alignment| alignment.carry.is_some()) { flag(site) } else { Vec::new() }
+}
+
+/// The other treatment of zero terms, where terms are negated by flipping bits.
+pub(super) fn complement_zeros(site: &Site) -> Values {
+    if site.alignment().is_some_and(|alignment| alignment.complement) { flag(site) } else { Vec::new() }
+}
+
+/// Nearby numbers of bits of c, and those of the other terms; one to three more than theirs without a number.
+pub(super) fn bits_of_c(site: &Site) -> Values {
+    match (site.value, site.alignment()) {
+        (Some(_), _) => or_none(site, widths(site)),
+        (None, Some(alignment)) => numbers((1..=3).map(|more| i64::from(alignment.bits + more))),
+        (None, None) => Vec::new(),
+    }
 }
 
 /// The treatments that operands do not have, and theirs.
@@ -229,7 +244,8 @@ pub(super) fn late(site: &Site) -> Values {
 /// Other orders of a, b and c, and none.
 pub(super) fn nan_operands(site: &Site) -> Values {
     let Some(now) = site.value else { return Vec::new() };
-    let orders = NAN_ORDERS.into_iter().filter(|order| order.len() == 3).map(order);
+    let all = |letters: &&str| ["a", "b", "c"].iter().all(|letter| letters.contains(letter));
+    let orders = NAN_ORDERS.into_iter().filter(all).map(order);
     orders.filter(|order| order.as_ref() != Some(now)).chain([None]).collect()
 }
 
@@ -343,6 +359,12 @@ pub(super) fn nan_orders(site: &Site) -> Values {
     let has_two = site.node().is_some_and(|node| node.kind == NodeKind::Add && node.products.is_none());
     let is_absent = site.value.is_none() && site.rule().is_none_or(|rule| rule.nodes.is_empty());
     NAN_ORDERS.into_iter().filter(|letters| is_absent && !(has_two && letters.contains('c'))).map(order).collect()
+}
+
+/// Codes of the NaNs of A and B that a rule does not have, where they can be the result.
+pub(super) fn nans_of_factors(site: &Site) -> Values {
+    let codes = site.place.nans.iter().filter(|_| site.value.is_none());
+    codes.map(|code| Some(KeyValue::Code(*code))).collect()
 }
 
 /// Alignments of a sum of a tree that is exact.

@@ -17,9 +17,11 @@ pub enum NanOperand {
     B,
     /// Addend of a fused multiply-add, or the addends of a sum.
     C,
+    /// No operand: the NaN of an invalid operation among the operands that are no NaN.
+    Invalid,
 }
 
-words!(named pub NanOperand: "a" = A, "b" = B, "c" = C);
+words!(named pub NanOperand: "a" = A, "b" = B, "c" = C, "invalid" = Invalid);
 
 /// Step: the way in which one group is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -275,6 +277,11 @@ pub struct Alignment {
     /// Nonzero terms with another sign than the last addend (without one: negative terms) become one unit of the last kept bit larger.
     #[serde(default)]
     pub complement: bool,
+    /// True: a zero term with such a sign becomes one unit of the last kept bit, unless all terms are zero.
+    #[serde(default)]
+    pub complement_zeros: bool,
+    /// Fraction bits kept of the last addend: its exponent counts as lower by what they exceed `bits`. Absent: `bits`.
+    pub c_bits: Option<i32>,
 }
 
 impl Alignment {
@@ -290,7 +297,14 @@ impl Alignment {
             carry: None,
             saturates: false,
             complement: false,
+            complement_zeros: false,
+            c_bits: None,
         }
+    }
+
+    /// Distance by which the exponent of the last addend counts as lower.
+    pub fn c_offset(&self) -> i32 {
+        self.c_bits.map_or(0, |bits| bits - self.bits)
     }
 
     /// The alignment in the text of a program: `25 bits RZ sticky, floor -133`.
@@ -301,8 +315,13 @@ impl Alignment {
         let place = sticky_place.map_or_else(String::new, |place| format!(" at place {place}"));
         let sticky = if *sticky { format!(" sticky{reach}{place}") } else { String::new() };
         let end = self.end().map_or_else(String::new, |end| format!(", {end}"));
-        let complement = if self.complement { ", opposite terms by flipped bits" } else { "" };
-        format!("{bits} bits {}{sticky}{floor}{end}{complement}", rounding.name())
+        let complement = match (self.complement, self.complement_zeros) {
+            (false, _) => "",
+            (true, false) => ", opposite terms by flipped bits",
+            (true, true) => ", opposite terms and zeros by flipped bits",
+        };
+        let of_c = self.c_bits.map_or_else(String::new, |bits| format!(", {bits} of the last term"));
+        format!("{bits} bits{of_c} {}{sticky}{floor}{end}{complement}", rounding.name())
     }
 
     /// Treatment of sums beyond the register, if it has an end.
@@ -319,9 +338,18 @@ impl Alignment {
         let cut = format!("aligned, cut at {bits} bits {}{sticky}", rounding.name());
         let reach = reach.map(|reach| format!("sticky bit of {reach} dropped bits"));
         let floor = floor.map(|floor| format!("exponent at least {floor}"));
-        let complement = self.complement.then(|| "terms of the other sign negated by flipping bits".to_string());
+        let zeros = if self.complement_zeros { ", zeros too" } else { "" };
+        let complement = self.complement.then(|| format!("terms of the other sign negated by flipping bits{zeros}"));
+        let of_c = self.c_bits.map(|bits| format!("the exponent of c counts for {bits} bits"));
         let place = sticky_place.map(|place| format!("sticky bit {place} below the last kept bit"));
-        std::iter::once(cut).chain(reach).chain(place).chain(floor).chain(self.end()).chain(complement).collect()
+        std::iter::once(cut)
+            .chain(reach)
+            .chain(of_c)
+            .chain(place)
+            .chain(floor)
+            .chain(self.end())
+            .chain(complement)
+            .collect()
     }
 
     /// Sign of the sticky part of a non-zero sum: positive if truncated by RD, negative if by RU.

@@ -49,6 +49,11 @@ impl<'a> Frame<'a> {
                 ));
             }
         }
+        if let Some(code) = draft.nan_factors
+            && (code > i.d.code_mask() || i.d.decode(code).class != Class::Nan)
+        {
+            return Err(format!("'nan-factors' is {code:#x}, which is not a NaN of {}", i.d));
+        }
         Ok(Frame { draft, instruction: i, nan, pieces })
     }
 
@@ -95,7 +100,7 @@ impl<'a> Frame<'a> {
 
     /// Destination that a key names; `zero` is the sign of zero results.
     pub(super) fn destination(&self, to: &Rounded, zero: ZeroSign) -> Destination {
-        let nan = if to.format == self.instruction.d { self.nan } else { to.format.nan().unwrap_or(0) };
+        let nan = if to.format == self.instruction.d { self.nan } else { self.nan_in(to.format) };
         Destination {
             target: ResultTarget { format: to.format, rounding: to.rounding, overflow: to.overflow, nan },
             subnormals: to.subnormals.unwrap_or(self.draft.result_subnormals),
@@ -103,6 +108,15 @@ impl<'a> Frame<'a> {
             overflow_test: to.overflow_test.unwrap_or(self.draft.overflow_test),
             zero,
         }
+    }
+
+    /// NaN of another format with the sign and the leading bits of the payload of D's NaN; 0 without NaN.
+    fn nan_in(&self, format: &Format) -> u64 {
+        let d = self.instruction.d;
+        let nan = d.decode(self.nan);
+        let (from, to) = (d.fraction_bits(), format.fraction_bits());
+        let trailing = if to >= from { nan.significand << (to - from) } else { nan.significand >> (from - to) };
+        format.quiet_nan(nan.negative, trailing).unwrap_or(0)
     }
 
     /// Program with these steps, whose last value is `value`.
@@ -131,6 +145,7 @@ impl<'a> Frame<'a> {
             instruction: i.clone(),
             unpack: [of_factor, of_factor, of_c],
             specials: (draft.specials == Specials::Operands).then(nan_operands),
+            factor_nan: draft.nan_factors,
             invalid: InvalidOperations {
                 zero_times_infinity: draft.zero_times_infinity,
                 opposite_infinities: draft.opposite_infinities,

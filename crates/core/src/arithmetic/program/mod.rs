@@ -30,6 +30,8 @@ pub struct Program {
     /// Order of NaN operands where all products and c decide infinities and NaNs first.
     /// `None` if each operation makes them of its own operands.
     pub specials: Option<Vec<NanOperand>>,
+    /// Code of D whose sign and payload every NaN of A and B has; `None` if it has its own.
+    pub factor_nan: Option<u64>,
     /// Results of invalid operations with infinities.
     pub invalid: InvalidOperations,
     /// Operations, each after those whose values it takes.
@@ -277,7 +279,8 @@ pub struct Sum {
     pub normalised: bool,
     /// Order in which NaN operands become the result; empty if every NaN is the same.
     /// The result is quiet, with the leading bits of the payload. Products come one by one (`A` and `B` are their
-    /// factors), the addends (`C`) before or after all of them.
+    /// factors), the addends (`C`) before or after all of them. `Invalid` is the NaN of an invalid operation among terms
+    /// that are no NaN, which comes last if the order does not name it.
     pub nans: Vec<NanOperand>,
 }
 

@@ -34,6 +34,9 @@ impl Program {
         if let Some(order) = &self.specials {
             lines.push(("d".into(), format!("infinity or NaN, if all products and c give one{}", nans(order))));
         }
+        if let Some(code) = self.factor_nan {
+            lines.push(("NaN of a or b".into(), format!("{code:#x}")));
+        }
         let invalid = self.invalid;
         if invalid.zero_times_infinity != ZeroTimesInfinity::Nan {
             lines.push(("0 * infinity".into(), invalid.zero_times_infinity.name().into()));

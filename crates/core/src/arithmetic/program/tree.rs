@@ -211,8 +211,9 @@ impl Tree<'_> {
     }
 
     fn add(&mut self, node: &DraftNode, x: Source, y: Source, to: Destination) -> Source {
-        // An addition has no third operand.
-        let nans = node.nan_operands.iter().copied().filter(|operand| *operand != NanOperand::C).collect();
+        // An addition has no third operand, and is not invalid if one of its two is a NaN.
+        let is_term = |operand: &NanOperand| matches!(operand, NanOperand::A | NanOperand::B);
+        let nans = node.nan_operands.iter().copied().filter(is_term).collect();
         self.value(node, ElementaryOperation::Add { terms: [x, y], to, nans })
     }
 

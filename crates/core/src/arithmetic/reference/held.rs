@@ -1,7 +1,8 @@
 //! Values between two operations: exact, with properties for alignments and NaNs.
 
 use super::super::{
-    Destination, NanOperand, OverflowTest, ResultTininess, SpecialOperands, Subnormals, Unpack, ZeroSign,
+    Destination, InvalidOperations, NanOperand, OverflowTest, ResultTininess, SpecialOperands, Subnormals, Unpack,
+    ZeroSign,
 };
 use crate::format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding};
 
@@ -78,6 +79,14 @@ impl Held {
     /// NaN without a payload.
     pub(super) fn nan() -> Held {
         Held { value: Real::Nan, ..Held::ZERO }
+    }
+
+    /// The value of a factor; a NaN has the sign and payload of the NaN with this code.
+    pub(super) fn factor(self, nan: Option<u64>, format: &Format) -> Held {
+        match nan.filter(|_| self.is_nan()) {
+            Some(code) => Held { payload: Held::datum(format.decode(code), format).payload, ..self },
+            None => self,
+        }
     }
 
     pub(super) fn is_nan(&self) -> bool {
@@ -215,11 +224,20 @@ fn settled(value: Decoded, subnormals: Subnormals) -> Decoded {
 }
 
 /// First NaN among the operands `a`, `b` and `c` of an operation, in the given order.
-pub(super) fn first_nan(order: &[NanOperand], [a, b, c]: [Option<&Held>; 3]) -> Option<Held> {
-    let operand = |which: &NanOperand| match which {
-        NanOperand::A => a,
-        NanOperand::B => b,
-        NanOperand::C => c,
-    };
-    order.iter().filter_map(operand).find(|held| held.is_nan()).copied()
+/// That of an invalid product has no payload.
+pub(super) fn first_nan(
+    order: &[NanOperand],
+    [a, b, c]: [Option<&Held>; 3],
+    invalid: &InvalidOperations,
+) -> Option<Held> {
+    let nan = |held: Option<&Held>| held.filter(|held| held.is_nan()).copied();
+    order.iter().find_map(|which| match which {
+        NanOperand::A => nan(a),
+        NanOperand::B => nan(b),
+        NanOperand::C => nan(c),
+        NanOperand::Invalid => {
+            let (a, b) = a.zip(b).filter(|(a, b)| !a.is_nan() && !b.is_nan())?;
+            (invalid.product(&a.value, &b.value) == Real::Nan).then(Held::nan)
+        }
+    })
 }

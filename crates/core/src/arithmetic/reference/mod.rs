@@ -70,8 +70,9 @@ impl Inputs {
             }
         };
         let operand = |format: &'static Format, code: u64, unpack: &Unpack| unpacked(format, code, unpack);
-        let a: Vec<Held> = case.a.iter().map(|code| operand(i.a, *code, a)).collect();
-        let b: Vec<Held> = (0..case.a.len()).map(|at| operand(i.b, case.b[logical(at)], b)).collect();
+        let factor = |format, code, unpack| operand(format, code, unpack).factor(program.factor_nan, i.d);
+        let a: Vec<Held> = case.a.iter().map(|code| factor(i.a, *code, a)).collect();
+        let b: Vec<Held> = (0..case.a.len()).map(|at| factor(i.b, case.b[logical(at)], b)).collect();
         let significands = [&a, &b].map(|side| side.iter().map(significand).collect());
         Inputs { a, b, significands, scales, c: operand(i.c, case.c, c) }
     }
@@ -137,7 +138,7 @@ impl<O: Observer> Machine<'_, O> {
             }
             ElementaryOperation::Add { terms, to, nans } => {
                 let [x, y] = terms.map(|term| self.value(term));
-                let sum = match first_nan(nans, [Some(&x), Some(&y), None]) {
+                let sum = match first_nan(nans, [Some(&x), Some(&y), None], &self.program.invalid) {
                     Some(nan) => nan,
                     None => self.added(&x, &y, to),
                 };
@@ -146,7 +147,7 @@ impl<O: Observer> Machine<'_, O> {
             ElementaryOperation::Fma { factors, addend, to, nans } => {
                 let addend = self.value(*addend);
                 let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
-                let sum = match first_nan(nans, [Some(a), Some(b), Some(&addend)]) {
+                let sum = match first_nan(nans, [Some(a), Some(b), Some(&addend)], &self.program.invalid) {
                     Some(nan) => nan,
                     None => self.added(&Held::exact(self.product(factors), 0), &addend, to),
                 };
@@ -216,7 +217,7 @@ impl<O: Observer> Machine<'_, O> {
     /// One product with its scales.
     fn term(&self, multiply: &Multiply, factors: &Factors) -> Held {
         let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
-        if let Some(nan) = first_nan(&multiply.nans, [Some(a), Some(b), None]) {
+        if let Some(nan) = first_nan(&multiply.nans, [Some(a), Some(b), None], &self.program.invalid) {
             return nan;
         }
         let zeros = self.program.unpack[0].zeros;

@@ -37,12 +37,16 @@ pub(super) fn sum<O: Observer>(
         }
         return special;
     }
-    let exponents = || all().filter_map(|term| term.held.exponent);
     let floor = sum.alignment.and_then(|alignment| alignment.floor);
-    let largest = exponents().max().map(|e| e.max(floor.unwrap_or(e)));
+    let offset = sum.alignment.map_or(0, |alignment| alignment.c_offset());
+    let last = addends.len().checked_sub(1).map(|last| products.len() + last);
+    let counted = |(at, term): (usize, &Summand)| Some(term.held.exponent? - if Some(at) == last { offset } else { 0 });
+    let largest = all().enumerate().filter_map(counted).max().map(|e| e.max(floor.unwrap_or(e)));
     // An unrounded zero has no sign of its own.
     let signed = |held: &Held| held.signed_zero || !finite(held).is_zero();
-    let frame = addends.last().is_some_and(|addend| finite(&addend.held).negative && signed(&addend.held));
+    let is_negative = |held: &Held| finite(held).negative && signed(held);
+    let all_zeros = all().all(|term| finite(&term.held).is_zero());
+    let frame = addends.last().is_some_and(|addend| is_negative(&addend.held));
     let (mut parts, mut lost) = (Vec::new(), false);
     for (at, term) in all().enumerate() {
         let kept = match (&sum.alignment, largest) {
@@ -59,8 +63,11 @@ pub(super) fn sum<O: Observer>(
                         None => value,
                     };
                     lost |= !seen.rounded_to_quantum(quantum, Rounding::Rz).minus(&seen).is_zero();
-                    match alignment.complement && !value.is_zero() && value.negative != frame {
-                        true => exact_sum([cut, Finite::exact(value.negative, 1, quantum)]),
+                    let flips = alignment.complement
+                        && is_negative(&term.held) != frame
+                        && (!value.is_zero() || alignment.complement_zeros && !all_zeros);
+                    match flips {
+                        true => exact_sum([cut, Finite::exact(!frame, 1, quantum)]),
                         false => cut,
                     }
                 })
@@ -142,24 +149,32 @@ pub(super) fn special(
     invalid: &InvalidOperations,
 ) -> Option<Held> {
     match invalid.special_sum(products.iter().chain(addends).map(|term| &term.held.value))? {
-        Real::Nan => Some(passed_on(order, products, addends)),
+        Real::Nan => Some(passed_on(order, products, addends, invalid)),
         infinity => Some(Held::exact(infinity, 0)),
     }
 }
 
 /// NaN of a sum: the first of its operands in the order, or one without payload.
-fn passed_on(order: &[NanOperand], products: &[Summand], addends: &[Summand]) -> Held {
-    let of_products = || {
-        let of = |term: &Summand| term.factors.as_ref().and_then(|[a, b]| first_nan(order, [Some(a), Some(b), None]));
-        products.iter().find_map(of)
+fn passed_on(order: &[NanOperand], products: &[Summand], addends: &[Summand], invalid: &InvalidOperations) -> Held {
+    let factors: Vec<NanOperand> =
+        order.iter().copied().filter(|of| matches!(of, NanOperand::A | NanOperand::B)).collect();
+    let of_product = |term: &Summand| {
+        term.factors.as_ref().and_then(|[a, b]| first_nan(&factors, [Some(a), Some(b), None], invalid))
     };
-    let of_addends = || addends.iter().find(|term| term.held.is_nan()).map(|term| term.held);
-    let nan = match order.iter().position(|operand| *operand == NanOperand::C) {
-        None => of_products(),
-        Some(0) => of_addends().or_else(of_products),
-        Some(_) => of_products().or_else(of_addends),
-    };
+    let nan = order.iter().find_map(|which| match which {
+        NanOperand::A | NanOperand::B => products.iter().find_map(of_product),
+        NanOperand::C => addends.iter().find(|term| term.held.is_nan()).map(|term| term.held),
+        NanOperand::Invalid => is_invalid(products, addends, invalid).then(Held::nan),
+    });
     nan.unwrap_or_else(Held::nan)
+}
+
+/// True if terms without a NaN among their operands make a NaN: an infinity times a zero, or opposite infinities.
+fn is_invalid(products: &[Summand], addends: &[Summand], invalid: &InvalidOperations) -> bool {
+    let has_nan = |term: &Summand| term.factors.as_ref().is_some_and(|factors| factors.iter().any(Held::is_nan));
+    let products = products.iter().filter(|term| !has_nan(term));
+    let terms = products.chain(addends.iter().filter(|term| !term.held.is_nan()));
+    invalid.special_sum(terms.map(|term| &term.held.value)) == Some(Real::Nan)
 }
 
 fn finite(held: &Held) -> Finite {

@@ -112,7 +112,10 @@ fn summed(sum: &Sum, values: &[Vec<Enclosed>], value: &dyn Fn(&Source) -> Enclos
     let least = significands.map(|term| term.least()).fold(0.0, f64::max);
     let terms: Vec<Term> = products.chain(addends).collect();
     let floor = sum.alignment.and_then(|alignment| alignment.floor);
-    let largest = terms.iter().filter_map(|(term, ..)| term.exponent).max().map(|e| e.max(floor.unwrap_or(e)));
+    let offset = sum.alignment.map_or(0, |alignment| alignment.c_offset());
+    let last = if sum.addends.is_empty() { terms.len() } else { terms.len() - 1 };
+    let counted = |(at, (term, ..)): (usize, &Term)| Some(term.exponent? - if at == last { offset } else { 0 });
+    let largest = terms.iter().enumerate().filter_map(counted).max().map(|e| e.max(floor.unwrap_or(e)));
     let mut total = Enclosed::ZERO;
     let mut cut_any = false;
     for (mut term, bits, drop) in terms {

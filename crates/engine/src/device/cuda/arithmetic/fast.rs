@@ -98,7 +98,9 @@ fn is_chain(program: &Program, name: &str) -> bool {
     let payloads = program.output.passes_nan
         && (program.output.target.overflow != Overflow::Standard || program.output.target.format != format);
     let same_nans = |nans: &[NanOperand]| {
-        nans.is_empty() || [program.instruction.a, program.instruction.b, program.addend()].iter().all(|f| *f == format)
+        let usual = program.factor_nan.is_none() && !nans.contains(&NanOperand::Invalid);
+        nans.is_empty()
+            || usual && [program.instruction.a, program.instruction.b, program.addend()].iter().all(|f| *f == format)
     };
     let [a, b] = program.factors();
     let fits = keeps && !payloads && [a, b, program.addend()].iter().all(|operand| format.holds(operand));
@@ -184,6 +186,7 @@ fn fits(program: &Program, sum: &Sum, multiply: &Multiply) -> bool {
         && !alignment.sticky
         && alignment.carry.is_none()
         && !alignment.complement
+        && alignment.c_bits.is_none()
         // The kernel marks special exponents beyond these.
         && alignment.floor.is_none_or(|floor| floor.abs() < 4000)
         && bits < 62
@@ -271,6 +274,7 @@ pub(super) fn nan_order(nans: &[NanOperand]) -> String {
             NanOperand::A => "0".into(),
             NanOperand::B => "1".into(),
             NanOperand::C => "2".into(),
+            NanOperand::Invalid => "3".into(),
         })
         .collect();
     format!("    static constexpr int COUNT = {};\n{}", order.len(), lookup("int", "operand", &order))

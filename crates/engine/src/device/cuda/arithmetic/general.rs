@@ -129,18 +129,20 @@ fn sums(name: &str, sum: &Sum, specials_only: bool) -> String {
     let most = sum.addends.iter().map(bits_of).fold(bits, i32::max);
     let addends = |value: &dyn Fn(&Addend) -> i32| sum.addends.iter().map(|a| value(a).to_string()).collect::<Vec<_>>();
     format!(
-        "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {}, STICKY = {}, SATURATES = {}, COMPLEMENT = {}, SPECIALS_ONLY = {specials_only};\n    \
-         static constexpr int BITS = {bits}, MOST_BITS = {most}, ROUNDING = {}, FLOOR = {}, REACH = {}, STICKY_PLACE = {}, REGISTER_BITS = {}, ADDENDS = {};\n{}{}    struct Nans {{\n{}    }};\n}};\n",
+        "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {}, STICKY = {}, SATURATES = {}, COMPLEMENT = {}, COMPLEMENT_ZEROS = {}, SPECIALS_ONLY = {specials_only};\n    \
+         static constexpr int BITS = {bits}, MOST_BITS = {most}, ROUNDING = {}, FLOOR = {}, REACH = {}, STICKY_PLACE = {}, REGISTER_BITS = {}, LAST_OFFSET = {}, ADDENDS = {};\n{}{}    struct Nans {{\n{}    }};\n}};\n",
         alignment.is_none(),
         sum.normalised,
         alignment.is_some_and(|alignment| alignment.sticky),
         alignment.is_some_and(|alignment| alignment.saturates),
         alignment.is_some_and(|alignment| alignment.complement),
+        alignment.is_some_and(|alignment| alignment.complement_zeros),
         alignment.map_or(0, |alignment| direction(alignment.rounding)),
         alignment.and_then(|alignment| alignment.floor).unwrap_or(-FAR),
         alignment.and_then(|alignment| alignment.reach).unwrap_or(FAR),
         alignment.and_then(|alignment| alignment.sticky_place).unwrap_or(FAR),
         alignment.and_then(|alignment| Some(most + alignment.carry? + 2)).unwrap_or(FAR),
+        alignment.map_or(0, |alignment| alignment.c_offset()),
         sum.addends.len(),
         lookup("int", "addend_bits", &addends(&bits_of)),
         lookup("int", "addend_drop", &addends(&|addend| addend.drop.unwrap_or(FAR))),

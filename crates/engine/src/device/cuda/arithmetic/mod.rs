@@ -168,6 +168,9 @@ fn definitions(program: &Program) -> String {
     define("OPPOSITE_INFINITIES", program.invalid.opposite_infinities as i64);
     define("ZERO_PRODUCTS_COUNT", program.unpack[0].zeros.into());
     define("ZEROS_COUNT", program.unpack[2].zeros.into());
+    if let Some(code) = program.factor_nan {
+        let _ = writeln!(text, "#define FACTOR_NAN {code:#x}ull");
+    }
     for (name, at) in [("OPERAND_SUBNORMALS", 0), ("C_SUBNORMALS", 2)] {
         let _ = writeln!(text, "#define {name} {}", subnormals(program.unpack[at].subnormals));
     }
