@@ -294,6 +294,9 @@ fn each_key_rests_on_the_first_source_that_covers_it() {
         ("cdna2", "mfma.32x32x8.f32.f16.f16.f32", "alignment.bits", Literature),
         ("cdna4", "mfma.32x32x8.f32.f16.f16.f32", "group", Assumed),
         ("x86", "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32", "result.rounding", Measured),
+        ("x86", "tdphf8ps.m16n16k64.f32.e4m3.e4m3.f32", "nan", Specification),
+        ("x86", "vdpphps.m1n16k2.f32.f16.f16.f32", "nan", Assumed),
+        ("x86", "vdpphps.m1n16k2.f32.f16.f16.f32", "parts", Specification),
     ] {
         let model = Model::load(model).unwrap();
         let rule = model.rule(&isa::find(instruction).unwrap()).expect(instruction);

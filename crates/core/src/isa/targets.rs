@@ -134,12 +134,15 @@ mod tests {
         let has_tiles = |name: &str| name.starts_with("tdpb");
         assert_eq!(name("GenuineIntel 6.143.8", has_tiles), Some("sapphirerapids"));
         assert_eq!(name("GenuineIntel 6.85.7", has_tiles), None);
+        assert_eq!(name("GenuineIntel 19.1.0", |_| true), Some("diamondrapids"));
         assert_eq!(name("SomeoneElse 1.2.3", |_| true), None);
     }
 
     #[test]
     fn a_processor_has_the_instructions_of_a_target_whatever_it_is_called() {
-        assert_eq!(of_instructions(|_| true).map(|target| target.name), Some("graniterapids"));
+        assert_eq!(of_instructions(|_| true).map(|target| target.name), Some("diamondrapids"));
+        let no_fp8 = of_instructions(|name| !name.contains("f8ps"));
+        assert_eq!(no_fp8.map(|target| target.name), Some("graniterapids"));
         let fused = of_instructions(|name| name.starts_with("vfmadd.") && !name.contains("f16"));
         assert!(fused.is_some_and(|target| ["haswell", "skylake-avx512"].contains(&target.name)));
         assert_eq!(of_instructions(|_| false), None);

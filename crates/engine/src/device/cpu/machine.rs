@@ -38,6 +38,7 @@ macro_rules! wide {
 
 wide! {
     vdpbf16ps: "vdpbf16ps";
+    vdpphps: "vdpphps";
     vpdpbusd: "vpdpbusd";
     vpdpbusds: "vpdpbusds";
     vpdpwssd: "vpdpwssd";
@@ -130,6 +131,10 @@ macro_rules! tiles {
 tiles! {
     tdpbf16ps: "tdpbf16ps";
     tdpfp16ps: "tdpfp16ps";
+    tdpbf8ps: "tdpbf8ps";
+    tdpbhf8ps: "tdpbhf8ps";
+    tdphbf8ps: "tdphbf8ps";
+    tdphf8ps: "tdphf8ps";
     tdpbssd: "tdpbssd";
     tdpbsud: "tdpbsud";
     tdpbusd: "tdpbusd";

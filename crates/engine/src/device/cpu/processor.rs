@@ -69,9 +69,9 @@ fn identify() -> Option<Processor> {
         }
         false => vendor.clone(),
     };
-    // A missing subleaf answers zeros.
+    // A missing subleaf answers zeros. Leaf 0x1e does not say how many subleaves it has.
     let answer = |(leaf, subleaf): (u32, u32)| {
-        let there = leaf <= basic.eax && (subleaf == 0 || subleaf <= __cpuid_count(leaf, 0).eax);
+        let there = leaf <= basic.eax && (subleaf == 0 || leaf == 0x1e || subleaf <= __cpuid_count(leaf, 0).eax);
         let registers = if there { Some(__cpuid_count(leaf, subleaf)) } else { None };
         registers.map_or([0; 4], |r| [r.eax, r.ebx, r.ecx, r.edx])
     };

@@ -84,6 +84,7 @@ macro_rules! wide {
 
 wide! {
     VDPBF16PS: "vdpbf16ps";
+    VDPPHPS: "vdpphps";
     VPDPBUSD: "vpdpbusd";
     VPDPBUSDS: "vpdpbusds";
     VPDPWSSD: "vpdpwssd";
@@ -196,6 +197,10 @@ macro_rules! tiles {
 tiles! {
     TDPBF16PS: "tdpbf16ps";
     TDPFP16PS: "tdpfp16ps";
+    TDPBF8PS: "tdpbf8ps";
+    TDPBHF8PS: "tdpbhf8ps";
+    TDPHBF8PS: "tdphbf8ps";
+    TDPHF8PS: "tdphf8ps";
     TDPBSSD: "tdpbssd";
     TDPBSUD: "tdpbsud";
     TDPBUSD: "tdpbusd";

@@ -53,11 +53,16 @@ macro_rules! routes {
 pub static ROUTES: &[Route] = routes! {
     "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32": AMX_BF16, "TDPBF16PS", tdpbf16ps, TDPBF16PS;
     "tdpfp16ps.m16n16k32.f32.f16.f16.f32": AMX_FP16, "TDPFP16PS", tdpfp16ps, TDPFP16PS;
+    "tdpbf8ps.m16n16k64.f32.e5m2.e5m2.f32": AMX_FP8, "TDPBF8PS", tdpbf8ps, TDPBF8PS;
+    "tdpbhf8ps.m16n16k64.f32.e5m2.e4m3.f32": AMX_FP8, "TDPBHF8PS", tdpbhf8ps, TDPBHF8PS;
+    "tdphbf8ps.m16n16k64.f32.e4m3.e5m2.f32": AMX_FP8, "TDPHBF8PS", tdphbf8ps, TDPHBF8PS;
+    "tdphf8ps.m16n16k64.f32.e4m3.e4m3.f32": AMX_FP8, "TDPHF8PS", tdphf8ps, TDPHF8PS;
     "tdpbssd.m16n16k64.s32.s8.s8.s32": AMX_INT8, "TDPBSSD", tdpbssd, TDPBSSD;
     "tdpbsud.m16n16k64.s32.s8.u8.s32": AMX_INT8, "TDPBSUD", tdpbsud, TDPBSUD;
     "tdpbusd.m16n16k64.s32.u8.s8.s32": AMX_INT8, "TDPBUSD", tdpbusd, TDPBUSD;
     "tdpbuud.m16n16k64.s32.u8.u8.s32": AMX_INT8, "TDPBUUD", tdpbuud, TDPBUUD;
     "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32": AVX512_BF16, "VDPBF16PS", vdpbf16ps, VDPBF16PS;
+    "vdpphps.m1n16k2.f32.f16.f16.f32": AVX10_2, "VDPPHPS", vdpphps, VDPPHPS;
     "vpdpbusd.m1n16k4.s32.u8.s8.s32": AVX512_VNNI, "VPDPBUSD", vpdpbusd, VPDPBUSD;
     "vpdpbusds.m1n16k4.s32.u8.s8.s32": AVX512_VNNI, "VPDPBUSDS", vpdpbusds, VPDPBUSDS;
     "vpdpwssd.m1n16k2.s32.s16.s16.s32": AVX512_VNNI, "VPDPWSSD", vpdpwssd, VPDPWSSD;

@@ -43,6 +43,7 @@ const FMA_BIT: CpuFeature = feature("FMA", 1, 0, 2, 12, AVX);
 const F16C_BIT: CpuFeature = feature("F16C", 1, 0, 2, 29, AVX);
 const AVX512F_BIT: CpuFeature = feature("AVX512F", 7, 0, 1, 16, AVX512);
 const TILE_BIT: CpuFeature = feature("AMX-TILE", 7, 0, 3, 24, TILES);
+const AVX10_BIT: CpuFeature = feature("AVX10", 7, 1, 3, 19, AVX512);
 
 /// 256-bit fused multiply-adds.
 pub static FMA: CpuUnit =
@@ -98,10 +99,36 @@ pub static AMX_FP16: CpuUnit = CpuUnit {
     features: &[TILE_BIT, feature("AMX-FP16", 7, 1, 0, 21, TILES)],
     where_found: "Intel Granite Rapids and later",
 };
+/// Tile products of FP8.
+pub static AMX_FP8: CpuUnit = CpuUnit {
+    name: "AMX-FP8",
+    features: &[TILE_BIT, feature("AMX-FP8", 0x1e, 1, 0, 4, TILES)],
+    where_found: "Intel Diamond Rapids and later",
+};
+/// 512-bit dot products of f16.
+///
+/// Its feature is a version number in bits 0 to 7, not a bit. Bit 1 is set in versions 2 and 3 and clear in version 1.
+pub static AVX10_2: CpuUnit = CpuUnit {
+    name: "AVX10.2",
+    features: &[AVX512F_BIT, AVX10_BIT, feature("AVX10.2", 0x24, 0, 1, 1, AVX512)],
+    where_found: "Intel Diamond Rapids and later",
+};
 
 /// All units, the oldest first.
-pub static UNITS: [&CpuUnit; 10] =
-    [&F16C, &FMA, &AVX512F, &AVX512_VNNI, &AVX_VNNI, &AVX512_BF16, &AVX512_FP16, &AMX_BF16, &AMX_INT8, &AMX_FP16];
+pub static UNITS: [&CpuUnit; 12] = [
+    &F16C,
+    &FMA,
+    &AVX512F,
+    &AVX512_VNNI,
+    &AVX_VNNI,
+    &AVX512_BF16,
+    &AVX512_FP16,
+    &AMX_BF16,
+    &AMX_INT8,
+    &AMX_FP16,
+    &AMX_FP8,
+    &AVX10_2,
+];
 
 /// CPUID leaves and subleaves that units need.
 pub fn leaves() -> Vec<(u32, u32)> {

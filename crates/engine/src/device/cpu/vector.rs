@@ -112,6 +112,7 @@ mod tests {
     fn a_lane_finds_the_codes_that_it_multiplies_side_by_side() {
         for name in [
             "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32",
+            "tdphbf8ps.m16n16k64.f32.e4m3.e5m2.f32",
             "tdpbusd.m16n16k64.s32.u8.s8.s32",
             "vpdpwssd.m1n16k2.s32.s16.s16.s32",
             "vfmadd.m1n8k1.f64.f64.f64.f64",
