@@ -215,8 +215,10 @@ fn the_job_of_a_cluster_has_flags_that_there_are() {
 
 /// A number in words, as pages write small ones.
 fn in_words(number: usize) -> &'static str {
-    let words =
-        ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    let words = [
+        "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+        "thirteen", "fourteen",
+    ];
     words.get(number).copied().unwrap_or_else(|| panic!("{number} has no word here"))
 }
 

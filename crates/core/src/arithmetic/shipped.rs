@@ -111,6 +111,8 @@ mod tests {
             ("cdna2", "MI250X gfx90a"),
             ("cdna3", "MI300X gfx942 mi300a"),
             ("cdna4", "MI355X gfx950"),
+            ("rdna3", "RX-7900-XTX gfx1100 8060S gfx1151"),
+            ("rdna4", "RX-9070-XT gfx1201"),
             ("x86", "znver5 zen-5 Sapphire-Rapids"),
         ] {
             for name in names.split(' ') {

@@ -6,9 +6,13 @@
 //! instruction: a scale of a sparse form covers twice as many elements along k as in the dense form with half the k.
 //! `.block16` and `.block32` in names are the vendor's words, and count stored elements.
 //!
-//! AMD's rows are the MFMA instructions of the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in
-//! their first spelling. A tile of a form that computes several blocks (`.2b`, `.4b`, `.16b`) is one block. The x86
-//! rows are the instructions of AMX, AVX-512 and FMA with their widest registers, by their mnemonics; a tile of a
+//! AMD's rows of CDNA are the MFMA instructions of the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950),
+//! in their first spelling. A tile of a form that computes several blocks (`.2b`, `.4b`, `.16b`) is one block. The rows of
+//! RDNA are the dense V_WMMA (`vwmma`), and the V_DOT with the same arithmetic (`vdot2`, `vdot4`), whose lanes share one row
+//! of A. A wave has 32 lanes, or 64 in `.w64`, which RDNA 4 sums in another order. `.clamp` saturates. The modifier NEG
+//! selects the signs that the integer formats have.
+//!
+//! The x86 rows are the instructions of AMX, AVX-512 and FMA with their widest registers, by their mnemonics; a tile of a
 //! lane-wise instruction has one row of A, which all lanes share.
 //!
 //! Arm's rows are forms of Advanced SIMD on registers of 128 bits (Arm Architecture Reference Manual, DDI 0487 M.a.a,
@@ -254,5 +258,9 @@ mod tests {
         assert_eq!(i.architectures(), "gfx908, gfx90a, gfx942, gfx950");
         let blocks = find("mfma.4x4x4.f32.f16.f16.f32.16b").unwrap();
         assert!(blocks.has_qualifier("16b") && blocks.m == 4);
+        let i = find("v_wmma_f32_16x16x16_f16").unwrap();
+        assert_eq!((i.name.as_str(), i.family()), ("vwmma.16x16x16.f32.f16.f16.f32", "vwmma"));
+        assert_eq!(i.architectures(), "gfx1100, gfx1151, gfx1201");
+        assert!(find("vwmma.16x16x16.s32.s8.u8.s32.clamp").unwrap().saturate);
     }
 }
