@@ -43,23 +43,30 @@ template <class P, class S> __device__ __noinline__ Held nan_of(const Operands& 
     typedef typename S::Nans Nans;
     Held nan = nothing(false);
     nan.kind = NOT_A_NUMBER;
+    nan.origin = OF_INVALID;
+    // With the NaN of invalid operations in the order, that of an unrounded sum counts as what it was made of.
+    bool by_origin = false;
+#pragma unroll 1
+    for (int j = 0; j < Nans::COUNT; ++j) by_origin |= Nans::operand(j) == 3;
 #pragma unroll 1
     for (int j = 0; j < Nans::COUNT; ++j) {
         const int which = Nans::operand(j);
-        if (which == 2) {
+        if constexpr (P::COUNT > 0 && P::SCALE_SUMS == 0 && Nans::COUNT > 0) {
 #pragma unroll 1
-            for (int at = 0; at < S::ADDENDS; ++at) {
-                if (addends[at].kind == NOT_A_NUMBER) return addends[at];
-            }
-        } else if (which == 3) {
-            if (is_invalid<P, S>(x, addends)) return nan;
-        } else if constexpr (P::COUNT > 0 && P::SCALE_SUMS == 0 && Nans::COUNT > 0) {
-#pragma unroll 1
-            for (int at = 0; at < P::COUNT; ++at) {
-                const Held found = first_nan<Nans>(FactorPair<P>(x, at).factors, 2, nan);
+            for (int at = 0; which < 2 && at < P::COUNT; ++at) {
+                Held found = first_nan<Nans>(FactorPair<P>(x, at).factors, 2, nan);
+                found.origin = OF_FACTOR;
                 if (found.payload) return found;
             }
         }
+        const Origin origin = which == 2 ? OF_ADDEND : which == 3 ? OF_INVALID : OF_FACTOR;
+        if (which == 2 || by_origin) {
+#pragma unroll 1
+            for (int at = 0; at < S::ADDENDS; ++at) {
+                if (addends[at].kind == NOT_A_NUMBER && (!by_origin || addends[at].origin == origin)) return addends[at];
+            }
+        }
+        if (which == 3 && is_invalid<P, S>(x, addends)) return nan;
     }
     return nan;
 }

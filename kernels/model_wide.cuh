@@ -4,6 +4,9 @@
 enum ZeroTimesInfinity { NO_PRODUCT, ZERO_PRODUCT, INFINITE_PRODUCT };
 enum OppositeInfinities { NO_INFINITY, POSITIVE_INFINITY, NEGATIVE_INFINITY };
 
+// What the NaN of an unrounded sum was made of: c or a rounded value, a NaN of A or B, or an invalid operation.
+enum Origin { OF_ADDEND, OF_FACTOR, OF_INVALID };
+
 typedef unsigned __int128 Wide;
 typedef __int128 SignedWide;
 
@@ -17,6 +20,7 @@ struct Held {
     bool agreed;   // for a zero, true if all its terms have its sign
     bool payload;  // for a NaN, true if its payload is passed on
     int kind;
+    Origin origin;  // of the NaN of an unrounded sum
 };
 
 MODEL int leading_zeros(Wide x) {

@@ -11,3 +11,4 @@ mod machine;
 #[path = "../common/program.rs"]
 mod program;
 mod replay;
+mod specification;

@@ -512,13 +512,23 @@
       }
       return null;
     };
-    const ofAddends = () => terms.find(({ factors, held }) => !factors && isNan(held))?.held ?? null;
+    // With "invalid" in the order, the NaN of an unrounded sum counts as what it was made of.
+    const byOrigin = order.includes("invalid");
+    const isOf = (held, origin) => !byOrigin || (held.origin ?? "addend") === origin;
+    const ofAddends = (origin) =>
+      terms.find(({ factors, held }) => !factors && isNan(held) && isOf(held, origin))?.held ?? null;
+    const invalidNan = { ...hold(NAN, null), origin: "invalid" };
     for (const which of order) {
-      if (which === "invalid" && isInvalid(terms, invalid)) break;
-      const nan = { a: ofProducts, b: ofProducts, c: ofAddends }[which]?.();
-      if (nan) return nan;
+      if (which === "invalid") {
+        if (ofAddends("invalid") || isInvalid(terms, invalid)) return invalidNan;
+        continue;
+      }
+      const ofProduct = which === "c" ? null : ofProducts();
+      if (ofProduct) return { ...ofProduct, origin: "factor" };
+      const ofAddend = which === "c" ? ofAddends("addend") : byOrigin ? ofAddends("factor") : null;
+      if (ofAddend) return ofAddend;
     }
-    return hold(NAN, null);
+    return invalidNan;
   }
 
   /** True if terms without a NaN among their operands make a NaN. */

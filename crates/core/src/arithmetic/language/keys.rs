@@ -577,7 +577,7 @@ KEYS: RuleKey {
     nan_factors: Option<u64> = "nan-factors" {
         meaning: "code of D whose sign and payload every NaN of A and B has; absent: its own",
         values: "a NaN of D in hexadecimal: \"0x7fffffff\"",
-        variants: NANS,
+        variants: FLOATING,
         check: nan_factors,
         lower: |r, d| d.nan_factors = r.nan_factors,
         setting: says("the code of a NaN of A or B").sets("NaN").near(near::nan).shapes(&["NaN"]).searched(near::nans_of_factors),

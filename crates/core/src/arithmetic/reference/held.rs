@@ -16,6 +16,19 @@ pub(super) struct Held {
     pub(super) signed_zero: bool,
     /// Sign and payload of a NaN that may be propagated.
     payload: Option<Payload>,
+    /// Origin of a NaN within an unrounded sum.
+    pub(super) origin: NanOrigin,
+}
+
+/// Origin of the NaN of an unrounded sum, which is a part of the sum that it is a term of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NanOrigin {
+    /// A NaN of A or B.
+    Factor,
+    /// An invalid operation.
+    Invalid,
+    /// c, or a rounded value.
+    Addend,
 }
 
 /// Sign of a NaN, and its trailing significand with its width.
@@ -32,12 +45,13 @@ impl Held {
         exponent: None,
         signed_zero: true,
         payload: None,
+        origin: NanOrigin::Addend,
     };
 
     /// Exact value whose units digit has this exponent.
     pub(super) fn exact(value: Real, exponent: i32) -> Held {
         let counts = matches!(value, Real::Finite(finite) if !finite.is_zero());
-        Held { value, exponent: counts.then_some(exponent), signed_zero: true, payload: None }
+        Held { value, exponent: counts.then_some(exponent), ..Held::ZERO }
     }
 
     /// Term with this exponent, which a zero keeps only if `zeros` count.
@@ -76,9 +90,9 @@ impl Held {
         Held { payload: (datum.class == Class::Nan).then_some(payload), ..held }
     }
 
-    /// NaN without a payload.
+    /// NaN of an invalid operation, without a payload.
     pub(super) fn nan() -> Held {
-        Held { value: Real::Nan, ..Held::ZERO }
+        Held { value: Real::Nan, origin: NanOrigin::Invalid, ..Held::ZERO }
     }
 
     /// The value of a factor; a NaN has the sign and payload of the NaN with this code.
@@ -87,6 +101,11 @@ impl Held {
             Some(code) => Held { payload: Held::datum(format.decode(code), format).payload, ..self },
             None => self,
         }
+    }
+
+    /// The same NaN, as that of a sum whose factor it is.
+    pub(super) fn of_factor(self) -> Held {
+        Held { origin: NanOrigin::Factor, ..self }
     }
 
     pub(super) fn is_nan(&self) -> bool {

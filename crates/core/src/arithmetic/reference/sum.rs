@@ -2,7 +2,7 @@
 
 use super::{
     super::{InvalidOperations, NanOperand, Sum},
-    held::{Held, first_nan},
+    held::{Held, NanOrigin, first_nan},
     observer::{ExplanationLine, Observer},
 };
 use crate::number::{Finite, Real, Rounding, exact_sum};
@@ -161,10 +161,22 @@ fn passed_on(order: &[NanOperand], products: &[Summand], addends: &[Summand], in
     let of_product = |term: &Summand| {
         term.factors.as_ref().and_then(|[a, b]| first_nan(&factors, [Some(a), Some(b), None], invalid))
     };
+    // With `Invalid` in the order, the NaN of an unrounded sum counts as what it was made of.
+    let by_origin = order.contains(&NanOperand::Invalid);
+    let of_addends = |origin: NanOrigin| {
+        let mut nans = addends.iter().map(|term| term.held).filter(Held::is_nan);
+        nans.find(|held| !by_origin || held.origin == origin)
+    };
+    let of_factors = || {
+        let made_here = products.iter().find_map(of_product).map(Held::of_factor);
+        made_here.or_else(|| of_addends(NanOrigin::Factor).filter(|_| by_origin))
+    };
     let nan = order.iter().find_map(|which| match which {
-        NanOperand::A | NanOperand::B => products.iter().find_map(of_product),
-        NanOperand::C => addends.iter().find(|term| term.held.is_nan()).map(|term| term.held),
-        NanOperand::Invalid => is_invalid(products, addends, invalid).then(Held::nan),
+        NanOperand::A | NanOperand::B => of_factors(),
+        NanOperand::C => of_addends(NanOrigin::Addend),
+        NanOperand::Invalid => {
+            of_addends(NanOrigin::Invalid).or_else(|| is_invalid(products, addends, invalid).then(Held::nan))
+        }
     });
     nan.unwrap_or_else(Held::nan)
 }
