@@ -92,6 +92,10 @@ fn every_recorded_output_is_that_of_the_model() {
 /// these the verification stream leaves open too.
 type Open = (&'static str, &'static str, fn(&Instruction) -> bool);
 const OPEN: &[Open] = &[
+    // No c is as large as a product where bits of it are lost that D could show.
+    ("alignment.c-bits", "26", converts),
+    ("alignment.c-bits", "27", converts),
+    ("alignment.c-bits", "28", converts),
     ("late", "{ c-bits = 25, rounding = \"RZ\", sum-bits = 25 }", |_| true),
     ("result-subnormals", "signed-zero", converts),
     ("result.overflow", "saturate", converts),

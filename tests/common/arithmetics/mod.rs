@@ -152,7 +152,7 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
         "fma" => fma(i, &mut lines),
         "fused" => {
             lines.extend(targets());
-            lines.push(sometimes("nan-operands", 0.2, nan_operands()));
+            lines.push(option::weighted(0.2, nans(i.d)).prop_map(Option::unwrap_or_default).boxed());
             lines.push(always("alignment", alignment()));
             lines.push(sometimes("normalised", 0.3, select(&["true", "false"][..]).prop_map(String::from)));
             lines.push(sometimes("lanes", 0.25, lanes()));
@@ -227,7 +227,16 @@ fn fma(i: &'static Instruction, lines: &mut Vec<Line>) {
 }
 
 fn nan_operands() -> impl Strategy<Value = String> {
-    vec(word(&["a", "b", "c"]), 1..=3).prop_map(|order| format!("[{}]", order.join(", ")))
+    vec(word(&["a", "b", "c", "invalid"]), 1..=4).prop_map(|order| format!("[{}]", order.join(", ")))
+}
+
+/// The order of NaNs, and sometimes the code of those of A and B.
+fn nans(d: &'static Format) -> impl Strategy<Value = String> {
+    (nan_operands(), option::of(nan(d))).prop_map(|(order, of_factors)| {
+        let of_factors = of_factors.filter(|_| order.contains("\"a\"") || order.contains("\"b\""));
+        let of_factors = of_factors.map_or_else(String::new, |code| format!("nan-factors = {code}\n"));
+        format!("nan-operands = {order}\n{of_factors}")
+    })
 }
 
 /// Targets of step results, of results between groups, and of additions.

@@ -50,7 +50,8 @@ impl ProgramOrder<'_> {
     fn parts(&self, sum: &Sum) -> Vec<Order> {
         let products = sum.products.iter().filter_map(|step| self.program.products(*step));
         let mut parts: Vec<Order> = products.flat_map(|multiply| self.products(multiply)).flatten().collect();
-        for addend in &sum.addends {
+        // An addend that is always ignored takes part in the alignment alone.
+        for addend in sum.addends.iter().filter(|addend| addend.drop.is_none_or(|drop| drop >= 0)) {
             match self.aligned(addend.source).filter(|_| sum.alignment.is_some()) {
                 Some(inner) => parts.extend(self.parts(inner)),
                 None => parts.extend(self.source(addend.source)),

@@ -122,7 +122,8 @@ impl Repair<'_> {
         self
     }
 
-    /// Makes the best change of one key, else of an alignment and a target; returns both kinds if none helps.
+    /// Makes the best change of one key, else of an alignment and a target.
+    /// Returns both kinds if none helps.
     fn change(&mut self) -> Option<Unhelpful> {
         let sample = self.sample();
         let singles = self.sift(&sample, self.singles());

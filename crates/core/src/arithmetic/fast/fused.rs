@@ -456,7 +456,8 @@ fn largest<S: SignedWord, T: FusedTerms<S>>(terms: &T, addends: &[AddendValue], 
     }
 }
 
-/// A part in units of `2^(largest - bits)`, truncated; its exponent is at most `above` higher than the largest.
+/// A part in units of `2^(largest - bits)`, truncated.
+/// Its exponent is at most `above` higher than the largest.
 #[inline(always)]
 fn cut<S: SignedWord>(part: &FinitePart<S>, largest: &Lane<i32>, bits: i32, above: i32, rounding: Rounding) -> Lane<S> {
     let excess = part.bits - bits;

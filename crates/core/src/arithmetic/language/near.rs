@@ -134,7 +134,8 @@ pub(super) fn complement_zeros(site: &Site) -> Values {
     if site.alignment().is_some_and(|alignment| alignment.complement) { flag(site) } else { Vec::new() }
 }
 
-/// Nearby numbers of bits of c, and those of the other terms; one to three more than theirs without a number.
+/// Nearby numbers of bits of c, and those of the other terms.
+/// Without a number they are one to three more than those.
 pub(super) fn bits_of_c(site: &Site) -> Values {
     match (site.value, site.alignment()) {
         (Some(_), _) => or_none(site, widths(site)),

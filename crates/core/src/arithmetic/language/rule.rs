@@ -280,7 +280,8 @@ pub struct Alignment {
     /// True: a zero term with such a sign becomes one unit of the last kept bit, unless all terms are zero.
     #[serde(default)]
     pub complement_zeros: bool,
-    /// Fraction bits kept of the last addend: its exponent counts as lower by what they exceed `bits`. Absent: `bits`.
+    /// Fraction bits kept of the last addend. Absent: `bits`.
+    /// Its exponent counts as lower by what they exceed `bits`.
     pub c_bits: Option<i32>,
 }
 

@@ -181,7 +181,8 @@ fn passed_on(order: &[NanOperand], products: &[Summand], addends: &[Summand], in
     nan.unwrap_or_else(Held::nan)
 }
 
-/// True if terms without a NaN among their operands make a NaN: an infinity times a zero, or opposite infinities.
+/// True if terms without a NaN among their operands make a NaN.
+/// They are an infinity times a zero, or opposite infinities.
 fn is_invalid(products: &[Summand], addends: &[Summand], invalid: &InvalidOperations) -> bool {
     let has_nan = |term: &Summand| term.factors.as_ref().is_some_and(|factors| factors.iter().any(Held::is_nan));
     let products = products.iter().filter(|term| !has_nan(term));
