@@ -14,7 +14,8 @@ fn run() -> Result<(), String> {
     // A table of what is no layout.
     layouts.retain(|file| file.name != "undecoded");
     for (name, files) in [
-        ("kernels.rs", collect::files("kernels", &["cu", "cuh", "c", "hip"])?),
+        ("kernels.rs", collect::files("kernels", &["cu", "cuh"])?),
+        ("kits.rs", collect::files("kernels/kit", &["cu", "cuh", "c", "hip", "py", "csv"])?),
         ("layouts.rs", layouts),
         ("schedules.rs", collect::files("schedules", &["toml", "csv"])?),
         ("schemes.rs", collect::files("schemes", &["toml"])?),

@@ -116,6 +116,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let outcome = report.until_interrupted(outcome);
     // An error in a part of the report does not suppress the rest.
     let shown = tables::report(&study, &name, report).and_then(|()| write(arguments, report));
+    report.notes.extend(next_kit(arguments, &study));
     outcome.and(shown).and(write_questions(arguments, &study, report))
 }
 
@@ -133,6 +134,22 @@ fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
         None => report.notes.push(format!("The model file (‹model_out› writes it):\n{text}")),
     }
     Ok(())
+}
+
+/// The kit that asks more of a unit whose answers to kits no rule gives.
+fn next_kit(arguments: &Arguments, study: &Study) -> Option<String> {
+    let open = study.findings.iter().filter(|finding| finding.stopped.is_none() && !finding.agrees());
+    let names: Vec<String> = open.map(|finding| format!("--instr {}", finding.identification.instruction)).collect();
+    let files: Vec<String> = arguments.answers.iter().map(|file| file.display().to_string()).collect();
+    let seed = *arguments.common.seed + 1;
+    (!files.is_empty() && !names.is_empty()).then(|| {
+        format!(
+            "More answers narrow down a unit that computes as no known one: `tcnum kit {} --tiles 64 --seed {seed} --out next.cu` (or .hip, .c), \
+             then `tcnum identify --answers {} next-answers.txt`.",
+            names.join(" "),
+            files.join(" ")
+        )
+    })
 }
 
 /// Writes the inputs that decide what the answers leave open, and says how they are answered.
@@ -155,12 +172,18 @@ fn write_questions(arguments: &Arguments, study: &Study, report: &mut Report) ->
         }
         Some(Questions { trace: Some(trace), decided, open }) => {
             trace.write(path).map_err(|error| error.within("--ask"))?;
-            format!(
-                "{} in {file} decide {decided} of {}. Answer them with `tcnum record --inputs {file} --device DEVICE --out \
-                 ANSWERS`, and repeat this command with `--also-recorded ANSWERS`.",
-                counted(trace.count() as u64, "tile"),
-                counted(open as u64, "open change"),
-            )
+            let how = match arguments.answers.is_empty() {
+                true => format!(
+                    "Answer them with `tcnum record --inputs {file} --device DEVICE --out ANSWERS`, and repeat this command with \
+                     `--also-recorded ANSWERS`."
+                ),
+                false => format!(
+                    "The next kit asks them: `tcnum kit --inputs {file} --out next.cu` (or .hip, .c). Repeat this command with its answers \
+                     as one more file."
+                ),
+            };
+            let (tiles, open) = (counted(trace.count() as u64, "tile"), counted(open as u64, "open change"));
+            format!("{tiles} in {file} decide {decided} of {open}. {how}")
         }
     };
     report.notes.push(note);

@@ -18,6 +18,8 @@ Examples:
   tcnum kit --instr mma.m16n8k32.f32.e4m3.e4m3.f32 --out kit.cu
   tcnum kit --instr mma.m16n8k32.f32.e4m3.e4m3.f32 --tiles 64 --out kit.cu
       more tiles, for a unit that computes as no known one
+  tcnum kit --instr tdpbf16ps.m16n16k32.f32.bf16.bf16.f32 --out kit.c
+      a program for processors; kit.hip is one for AMD GPUs
   tcnum kit --inputs questions.safetensors --out next.cu
       the inputs that `tcnum identify --ask` wrote
 
@@ -57,7 +59,7 @@ impl Verb for Arguments {
 /// No instruction or no file is named; there is no kernel for an instruction; the file cannot be written; an interruption.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let Some(file) = arguments.destination.out.as_deref() else {
-        return Err(Error::request("no file is named; give --out FILE.cu"));
+        return Err(Error::request("no file is named; give --out FILE, with the ending .cu, .py, .hip or .c"));
     };
     arguments.destination.one_file()?;
     let language = Language::of(file)?;

@@ -16,8 +16,7 @@ pub mod checkpoint;
 pub mod comparison;
 pub mod device;
 pub mod distinction;
-#[cfg(feature = "cuda")]
-mod kernels;
+pub mod kernels;
 pub mod order;
 pub mod product;
 pub mod report;

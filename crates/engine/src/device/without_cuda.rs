@@ -18,9 +18,6 @@ fn absent<T>() -> Result<T> {
     Err(Error::device("this build of tcnum has no GPU support; rebuild it with the feature `cuda`"))
 }
 
-/// The part of a kit that is the same for every instruction; there are no kits.
-pub const KIT: &str = "";
-
 /// Fails.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ use safetensors::Dtype;
 use super::{
     CONTENTS, DESCRIPTION, INPUTS, INPUTS_DIGEST, QUESTIONS, RESERVED, Trace, TraceKind,
     header::{Declared, Header},
-    part,
+    part, printed,
 };
 use crate::{
     Error, Result,
@@ -27,6 +27,8 @@ use crate::{
 
 impl Trace {
     /// Reads a trace file, written by any program: safetensors with the tensors and metadata of [`Trace`].
+    ///
+    /// The answers that a kit of one instruction has printed are read as well.
     ///
     /// Metadata `tcnum.inputs` may name another trace file that has the operands. Memory is bounded by the sizes of the
     /// files, whatever they declare.
@@ -216,6 +218,9 @@ fn inputs_path(path: &Path, name: &str) -> std::result::Result<PathBuf, String> 
 
 /// Reads a trace; without `answers`, its operands alone.
 fn read(path: &Path, answers: bool) -> std::result::Result<Trace, String> {
+    if printed::is_printed(path) {
+        return printed::read_one(path);
+    }
     let mut recording = TraceFile::open(path)?;
     if answers && recording.header.metadata.get(CONTENTS).is_some_and(|contents| contents == QUESTIONS) {
         return Err("it has inputs without answers; `tcnum record --inputs` answers them".into());

@@ -1,17 +1,18 @@
 //! The answers that a kit program has printed, as recordings.
 //!
 //! A line `tcnum-kit 1 INSTRUCTION 8x8` begins the answers of an instruction, with the rows and columns of D that are printed. Then come
-//! `device: TEXT`, a line for each tile, and `end N` with the number of tiles. The line of a tile, `tile 0 A=.. B=.. C=.. D=..`, has
+//! `device: TEXT`, a line for each tile, and `end N DIGEST` with the number of tiles and, if the program has it, the FNV-1a digest of all printed
+//! bytes. The line of a tile, `tile 0 A=.. B=.. C=.. D=..`, has
 //! the bytes of each matrix, row by row, as hexadecimal digits; of sparse forms also `positions`, of block-scaled ones `scale_a` and
 //! `scale_b`.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, io::Read, path::Path};
 
 use super::{INCOMPLETE, Trace, part};
 use crate::{
     Error, Result,
     array::check_codes,
-    base::text,
+    base::{digest::fnv1a, text},
     format::Format,
     isa::{self, Codes, Instruction, Operand, Tiles, operands},
 };
@@ -25,7 +26,7 @@ const VERSION: &str = "1";
 /// # Errors
 /// A request error that names the file, the line and what is wrong with it.
 pub fn read_printed(path: &Path) -> Result<Vec<Trace>> {
-    let content = text::read(path, "the answers")?;
+    let content = text::read_result(path, "the answers")?;
     parse(&content).map_err(|message| Error::request(format!("answers {}: {message}", path.display())))
 }
 
@@ -36,8 +37,32 @@ struct Answers {
     device: String,
     /// The bytes of each operand, in the order of [`operands`], and of D.
     arrays: Vec<Vec<u8>>,
+    /// All bytes in the order of the lines, for the digest.
+    printed: Vec<u8>,
     tiles: usize,
     ended: bool,
+}
+
+/// Returns true if a file begins as the answers of a kit do.
+pub(super) fn is_printed(path: &Path) -> bool {
+    let mut start = [0; PRINTED.len()];
+    text::open(path).is_ok_and(|(mut file, _)| file.read_exact(&mut start).is_ok()) && start == PRINTED.as_bytes()
+}
+
+/// Reads the answers to a kit of one instruction.
+pub(super) fn read_one(path: &Path) -> std::result::Result<Trace, String> {
+    let mut traces = parse(&text::read_result(path, "the answers").map_err(|error| error.to_string())?)?;
+    match traces.pop() {
+        Some(trace) if traces.is_empty() => Ok(trace),
+        last => {
+            let names: Vec<String> = traces.iter().chain(&last).map(|trace| trace.instruction.name.clone()).collect();
+            Err(format!(
+                "a recording is of one instruction, and these answers are of {}; put the lines of each, from '{PRINTED}' to 'end', into \
+                 a file",
+                names.join(", ")
+            ))
+        }
+    }
 }
 
 fn parse(content: &str) -> std::result::Result<Vec<Trace>, String> {
@@ -51,13 +76,7 @@ fn parse(content: &str) -> std::result::Result<Vec<Trace>, String> {
             (_, None) => return Err(wrong(format!("answers begin with '{PRINTED} {VERSION} INSTRUCTION 8x8'"))),
             (Some("device:"), Some(answers)) => answers.device = words.collect::<Vec<_>>().join(" "),
             (Some("tile"), Some(answers)) => answers.add(&mut words).map_err(wrong)?,
-            (Some("end"), Some(answers)) => {
-                let count = words.next().unwrap_or_default();
-                if count != answers.tiles.to_string() {
-                    return Err(wrong(format!("'end {count}' after {} tiles: a line is missing", answers.tiles)));
-                }
-                answers.ended = true;
-            }
+            (Some("end"), Some(answers)) => answers.end(&mut words).map_err(wrong)?,
             (Some(word), _) => return Err(wrong(format!("'{word}' is not expected here"))),
         }
     }
@@ -81,7 +100,7 @@ fn begin<'a>(words: &mut impl Iterator<Item = &'a str>) -> std::result::Result<A
     };
     let part = part(&instruction, [m, n, instruction.k]);
     let arrays = vec![Vec::new(); operands(&part).len() + 1];
-    Ok(Answers { instruction, part, device: String::new(), arrays, tiles: 0, ended: false })
+    Ok(Answers { instruction, part, device: String::new(), arrays, printed: Vec::new(), tiles: 0, ended: false })
 }
 
 impl Answers {
@@ -107,9 +126,27 @@ impl Answers {
                 hexadecimal(digits).filter(|bytes| bytes.len() == length * format.bytes()).ok_or_else(|| {
                     format!("{name} has {length} codes of {} bytes, as hexadecimal digits", format.bytes())
                 })?;
+            self.printed.extend(&bytes);
             self.arrays[at].extend(bytes);
         }
         self.tiles += 1;
+        Ok(())
+    }
+
+    /// Ends the answers, which the last line counts.
+    fn end<'a>(&mut self, words: &mut impl Iterator<Item = &'a str>) -> std::result::Result<(), String> {
+        let count = words.next().unwrap_or_default();
+        if count != self.tiles.to_string() {
+            return Err(format!("'end {count}' after {} tiles: a line is missing", self.tiles));
+        }
+        let digest = format!("{:016x}", fnv1a(&self.printed));
+        if let Some(printed) = words.next().filter(|printed| *printed != digest) {
+            let name = &self.instruction;
+            return Err(format!(
+                "the lines of {name} have the digest {digest}, not {printed}: they are not as the program printed them"
+            ));
+        }
+        self.ended = true;
         Ok(())
     }
 

@@ -3,7 +3,11 @@
 //! A kit has the fewest tiles of operands, as far as a search finds, on which the candidate arithmetics of an instruction differ, within
 //! one program that needs nothing of `tcnum`. What it prints is read as recordings ([`read_printed`](crate::trace::read_printed)).
 
+mod amd;
+mod cuda;
+mod declared;
 mod inputs;
+mod processor;
 mod program;
 
 pub use inputs::{KitInputs, inputs};

@@ -11,6 +11,11 @@ impl StateComponents {
     pub const AVX512: StateComponents = StateComponents(0xe6);
     /// Tile registers.
     pub const TILES: StateComponents = StateComponents(0x6_0006);
+
+    /// The bits of XCR0.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
 }
 
 /// The place of one feature in the answers of CPUID.

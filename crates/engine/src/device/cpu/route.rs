@@ -1,9 +1,9 @@
 //! Routes from matrix instructions to units and machine instructions.
 
 #[cfg(target_arch = "x86_64")]
-use super::{machine, repeated, unit};
+use super::{machine, repeated};
 use super::{
-    unit::{Absence, CpuUnit},
+    unit::{self, Absence, CpuUnit},
     vector::Vector,
 };
 use crate::device::{Execution, ExecutionKind};
@@ -33,7 +33,11 @@ pub struct Route {
     pub repeated: &'static [repeated::Repetition],
 }
 
-#[cfg(target_arch = "x86_64")]
+/// Stands for each machine instruction in programs for other architectures.
+/// No processor there passes the check of a unit.
+#[cfg(not(target_arch = "x86_64"))]
+fn no_machine(_: &[Vector], _: &[Vector], _: &mut [Vector]) {}
+
 macro_rules! routes {
     ($($instruction:literal: $unit:ident, $opcode:literal $(x $times:literal)?, $machine:ident, $repeated:ident;)*) => {
         &[$(Route {
@@ -41,14 +45,17 @@ macro_rules! routes {
             unit: &unit::$unit,
             opcode: $opcode,
             times: 1 $(- 1 + $times)?,
+            #[cfg(target_arch = "x86_64")]
             machine: machine::$machine,
+            #[cfg(not(target_arch = "x86_64"))]
+            machine: no_machine,
+            #[cfg(target_arch = "x86_64")]
             repeated: repeated::$repeated,
         }),*]
     };
 }
 
 /// All routes; those with one machine instruction come before those with two.
-#[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 pub static ROUTES: &[Route] = routes! {
     "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32": AMX_BF16, "TDPBF16PS", tdpbf16ps, TDPBF16PS;
@@ -77,10 +84,6 @@ pub static ROUTES: &[Route] = routes! {
     "vfmadd.m1n16k1.f32.f32.f32.f32": FMA, "VFMADD231PS" x 2, vfmadd231ps_256, VFMADD231PS_256;
     "vfmadd.m1n8k1.f64.f64.f64.f64": FMA, "VFMADD231PD" x 2, vfmadd231pd_256, VFMADD231PD_256;
 };
-
-/// Other architectures have no routes.
-#[cfg(not(target_arch = "x86_64"))]
-pub static ROUTES: &[Route] = &[];
 
 impl Route {
     /// Routes for the instruction of this name.

@@ -55,9 +55,6 @@ use pool::{Job, KernelPool, KernelTimes, SassListing};
 use products::CudaProducts;
 use specialise::Specialised;
 
-/// The part of a kit that is the same for every instruction.
-pub const KIT: &str = crate::kernels::source("kit.cu");
-
 /// Source of a kernel that executes an instruction on tiles, for any compiler of CUDA C++.
 ///
 /// The kernel is `execute(a, b, c, positions, d, tiles)`.

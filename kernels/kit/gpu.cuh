@@ -1,20 +1,19 @@
-// The part of a kit for NVIDIA GPUs that is the same for every instruction; `tcnum kit` puts the kernels and the operands behind it.
+// The part of a kit that is the same for every GPU and every instruction; `tcnum kit` puts the kernels and the operands behind it.
 //
-// It executes each tile of operands once, and prints operands and results, byte by byte as they lie in memory.
+// It executes each tile of operands once, and prints operands and results, byte by byte as they lie in memory. GPU(Malloc) is cudaMalloc
+// or hipMalloc.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include <cuda_runtime.h>
-
 namespace kit {
 
 typedef std::vector<unsigned char> Bytes;
 
-static void check(cudaError_t error, const char* what) {
-    if (error == cudaSuccess) return;
-    fprintf(stderr, "%s failed: %s\n", what, cudaGetErrorString(error));
+static void check(GPU(Error_t) error, const char* what) {
+    if (error == GPU(Success)) return;
+    fprintf(stderr, "%s failed: %s\n", what, GPU(GetErrorString)(error));
     exit(1);
 }
 
@@ -33,17 +32,17 @@ static unsigned char* on_gpu(const unsigned char* tiles, size_t count, Shape s) 
             memcpy(&whole[tile * s.whole() + row * s.all_columns * s.bytes],
                    tiles + tile * s.part() + row * s.columns * s.bytes, s.columns * s.bytes);
     unsigned char* memory;
-    check(cudaMalloc(&memory, whole.size()), "cudaMalloc");
-    check(cudaMemcpy(memory, whole.data(), whole.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    check(GPU(Malloc)(&memory, whole.size()), "Malloc");
+    check(GPU(Memcpy)(memory, whole.data(), whole.size(), GPU(MemcpyHostToDevice)), "Memcpy");
     return memory;
 }
 
 // The rows and columns of D that the kit has.
 static Bytes from_gpu(const unsigned char* memory, size_t count, Shape s) {
-    check(cudaGetLastError(), "the kernel");
-    check(cudaDeviceSynchronize(), "the kernel");
+    check(GPU(GetLastError)(), "the kernel");
+    check(GPU(DeviceSynchronize)(), "the kernel");
     Bytes whole(count * s.whole()), part;
-    check(cudaMemcpy(whole.data(), memory, whole.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    check(GPU(Memcpy)(whole.data(), memory, whole.size(), GPU(MemcpyDeviceToHost)), "Memcpy");
     for (size_t tile = 0; tile < count; tile++)
         for (size_t row = 0; row < s.rows; row++) {
             const unsigned char* first = &whole[tile * s.whole() + row * s.all_columns * s.bytes];
@@ -52,18 +51,25 @@ static Bytes from_gpu(const unsigned char* memory, size_t count, Shape s) {
     return part;
 }
 
+// FNV-1a of the bytes that are printed, so that a reader notices altered lines.
+static unsigned long long digest;
+
 static void print(const char* name, const unsigned char* bytes, size_t count) {
     printf(" %s=", name);
-    for (size_t at = 0; at < count; at++) printf("%02x", bytes[at]);
+    for (size_t at = 0; at < count; at++) {
+        digest = (digest ^ bytes[at]) * 0x100000001b3;
+        printf("%02x", bytes[at]);
+    }
 }
 
-static void begin(const char* instruction, size_t rows, size_t columns) {
-    cudaDeviceProp gpu;
-    int driver = 0;
-    check(cudaGetDeviceProperties(&gpu, 0), "cudaGetDeviceProperties");
-    check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    printf("tcnum-kit 1 %s %zux%zu\n", instruction, rows, columns);
-    printf("device: %s, sm_%d%d, driver for CUDA %d.%d\n", gpu.name, gpu.major, gpu.minor, driver / 1000, driver % 1000 / 10);
+static void end(size_t tiles) { printf("end %zu %016llx\n", tiles, digest); }
+
+// Memory for results. What a kernel leaves unwritten must not look like a result.
+static unsigned char* for_results(size_t count, Shape s) {
+    unsigned char* memory;
+    check(GPU(Malloc)(&memory, count * s.whole()), "Malloc");
+    check(GPU(Memset)(memory, 0xa5, count * s.whole()), "Memset");
+    return memory;
 }
 
 }  // namespace kit
