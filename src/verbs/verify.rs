@@ -17,13 +17,13 @@ use super::{
 use crate::{
     Error, Result,
     base::atomic,
-    comparison::Nans,
+    comparison::{Nans, random::RandomRounding},
     device::{self, DeviceName},
     inputs::Sequence,
     report::Report,
     trace::TraceKind,
     verify::{
-        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, campaign,
+        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, campaign, random,
         recordings::{self, RecordingsRequest, VerifiedRecordings},
         tables,
     },
@@ -39,6 +39,8 @@ Examples:
       recorded operands, executed again: a regression suite
   tcnum verify --instr NAME --device cuda:0 --cases 1e12 --shard 1/4 --checkpoint s1 --out p1.json
       a quarter of a run; the same command resumes it, `tcnum merge p*.json` joins the parts
+  tcnum verify --instr NAME --device exec:./unit --model hopper --random-bits 16
+      a unit that rounds at random: both neighbours, and how often
 More: docs/verification.md";
 
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
@@ -72,6 +74,9 @@ pub(super) struct Arguments {
     position: usize,
     #[command(flatten)]
     seed: SeedIfGiven,
+    /// The unit rounds by this many random bits that it draws itself
+    #[arg(long, value_name = "BITS", value_parser = integer(1..=32u32), conflicts_with_all = ["exhaustive", "seed", "shard", "checkpoint", "counterexamples"], help_heading = "Inputs")]
+    random_bits: Option<u32>,
     /// Part I of N of the run; `tcnum merge` merges the parts
     #[arg(long, value_name = "I/N", value_parser = shard, help_heading = "Inputs")]
     shard: Option<(u64, u64)>,
@@ -125,6 +130,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ("--seed", arguments.seed.is_some()),
         ("--shard", arguments.shard.is_some()),
         ("--checkpoint", arguments.checkpoint.is_some()),
+        ("--random-bits", arguments.random_bits.is_some()),
     ];
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Error::request(format!("{flag} needs an instruction; give --instr, --fmt or --all")));
@@ -203,6 +209,10 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
     check_counterexample_files(arguments, &files, &request)?;
     request.devices = campaign::devices(&arguments.devices)?;
     let mut device = device::open(Some(request.devices.first().unwrap_or(&default)), request.timeout)?;
+    if let Some(bits) = arguments.random_bits {
+        let rounding = RandomRounding { bits };
+        return random::verify_all(&request, rounding, device.as_mut(), report);
+    }
     report.seed = arguments.exhaustive.is_none().then_some(seed);
     let mut campaign = Campaign::new(request, device.as_mut())?;
     let progress = Progress::new(&arguments.destination);

@@ -44,6 +44,7 @@ calc --fmt f16 --op add < operands.txt
 calc --fmt f16 --op add --check < expected.txt
 instructions wgmma --output csv --out o.csv
 instructions m8n8k4 --device exec:./device --timeout 20
+instructions --conversions e4m3 --isa x86 --output csv --out o.csv
 models volta.toml --out o.txt
 models tree.toml --output json
 models any.toml --instr WIDE
@@ -64,6 +65,7 @@ verify scaled.safetensors --junit o.xml --sarif o.sarif
 verify --instr HALF --device model:volta --model volta.toml --cases 500 --checkpoint o.checkpoint
 verify --instr HALF --device model:volta --model ampere --cases 500 --counterexamples o.safetensors --output json --out o.json
 verify --instr HALF --device exec:./device --model volta --cases 200 --timeout 20 --output json --out o.json
+verify --instr HALF --device exec:./device --model volta --cases 2000 --random-bits 8 --timeout 20 --output json --out o.json
 verify --instr HALF --device model:volta --model ampere --cases 1000 --max-mismatches 2 --checkpoint 1.checkpoint --shard 1/2
 verify --instr rtl.toml --device model:any.toml --model any.toml --cases 100
 explain --instr HALF --model volta.toml --a 1,2 --b 0.5 --c 1 --against ampere

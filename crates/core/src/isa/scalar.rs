@@ -284,6 +284,32 @@ pub fn begins_alike(name: &str) -> bool {
 }
 
 impl Form {
+    /// Conversion to nearest, with the first NaN of the result and no targets; the fields can be changed.
+    /// It describes an instruction that is not in the tables.
+    pub fn conversion(source: &'static Format, result: &'static Format) -> Form {
+        Form {
+            ptx: String::new(),
+            operation: ScalarOperation::Convert,
+            source,
+            packed: false,
+            result,
+            lanes: 1,
+            rounding: Some(Rounding::Rne),
+            overflow: Overflow::Standard,
+            clamp: Clamp::None,
+            flush_inputs: false,
+            flush_results: None,
+            nan: NanResult::Code(result.nan().unwrap_or_else(|| result.largest(false))),
+            nan_operands: false,
+            xor_sign: false,
+            out_of_bounds: None,
+            support: &[],
+            opcode: String::new(),
+            evidence: String::new(),
+            note: String::new(),
+        }
+    }
+
     /// Native or emulated support on a target; `None` without any.
     pub fn support_on(&self, target: &str) -> Option<&'static Support> {
         self.support.iter().find(|support| support.architecture == target)

@@ -6,6 +6,8 @@ mod blocks;
 #[cfg(feature = "figures")]
 mod codes;
 #[cfg(feature = "figures")]
+pub mod conversions;
+#[cfg(feature = "figures")]
 mod devices;
 #[cfg(feature = "figures")]
 mod instructions;

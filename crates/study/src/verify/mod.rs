@@ -7,6 +7,7 @@ pub mod campaign;
 pub mod checkpoint;
 mod compare;
 pub mod merge;
+pub mod random;
 pub mod recordings;
 pub mod replay;
 pub mod reports;
