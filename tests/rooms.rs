@@ -30,6 +30,7 @@ const ENGINES: &[&str] = &[
     "bench",
     "rule",
     "order",
+    "measurement",
     "campaign",
     "distinction",
     "catalogue",

@@ -148,7 +148,8 @@ fn answers_that_no_rule_gives_name_the_nearest_rule_and_the_next_kit() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("answers.txt");
     // Each code of D has other low bits, as no arithmetic gives them.
-    let altered = one_instruction().iter().map(|line| match line.rsplit_once("D=") {
+    let lines = one_instruction();
+    let altered = lines.iter().map(|line| match line.rsplit_once("D=") {
         None => line.clone(),
         Some((before, digits)) => {
             let codes = digits.as_bytes().chunks(8).map(|code| String::from_utf8_lossy(code));

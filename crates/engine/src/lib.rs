@@ -17,6 +17,7 @@ pub mod comparison;
 pub mod device;
 pub mod distinction;
 pub mod kernels;
+pub mod measurement;
 pub mod order;
 pub mod product;
 pub mod report;

@@ -34,6 +34,6 @@ pub mod verify;
 
 use tcnum_engine::{
     Error, Interruption, Result, Stage, arithmetic, array, base, bench, campaign, catalogue, checkpoint, comparison,
-    device, distinction, exact, format, inputs, isa, number, order, product, report, rows, rule, scheme, softfloat,
-    steps, summary, tensor, trace,
+    device, distinction, exact, format, inputs, isa, measurement, number, order, product, report, rows, rule, scheme,
+    softfloat, steps, summary, tensor, trace,
 };

@@ -30,7 +30,7 @@ use crate::{
 };
 pub use fold::{Picture, picture};
 pub use shape::of_program;
-pub use text::{dot, drawing, notation};
+pub use text::{dot, drawing, entry_of_c, notation};
 
 /// Number of random cases that test a tree.
 pub const CHECKS: usize = 512;
@@ -152,6 +152,11 @@ impl Order {
                 Some(Order::Meeting(Meeting { parts, manner }))
             }
         }
+    }
+
+    /// True for a sum of several parts without loss.
+    pub fn is_exact(&self) -> bool {
+        matches!(self, Order::Meeting(meeting) if meeting.manner == Manner::Exact)
     }
 
     /// Its first term; c comes first.

@@ -1,6 +1,6 @@
 //! Trees as text: on one line, as a drawing, for Graphviz.
 
-use super::{Manner, Order, Picture, picture};
+use super::{Leaf, Manner, Order, Picture, picture};
 
 /// A tree on one line.
 ///
@@ -46,6 +46,27 @@ impl Picture {
             Picture::Terms(_) => &[],
             Picture::Meeting(_, parts) | Picture::Chain(parts) | Picture::Group(_, parts) => parts,
         }
+    }
+}
+
+/// The place where c enters, in words.
+pub fn entry_of_c(order: &Order) -> &'static str {
+    let is_c = |part: &Order| *part == Order::Leaf(Leaf::C);
+    let is_leaf = |part: &Order| matches!(part, Order::Leaf(_));
+    let meetings = order.meetings();
+    let Some(meeting) = meetings.iter().find(|meeting| meeting.parts.iter().any(is_c)) else { return "nowhere" };
+    let is_last = meetings.first().is_some_and(|root| std::ptr::eq(*root, *meeting));
+    let others = || meeting.parts.iter().filter(|part| !is_c(part));
+    match (is_last, meeting.manner) {
+        (true, Manner::Pair) if others().all(is_leaf) => "with the product",
+        (true, _) if others().all(is_leaf) => "with all products",
+        (true, Manner::Pair) => "last",
+        (true, _) if others().all(|part| is_leaf(part) || part.is_exact()) => "with all products",
+        (true, _) => "in the last step",
+        (false, Manner::Pair) if others().all(is_leaf) => "with the first product",
+        (false, _) if others().all(|part| is_leaf(part) || part.is_exact()) => "with the first products",
+        (false, Manner::Pair) => "before the other sums",
+        (false, _) => "between",
     }
 }
 

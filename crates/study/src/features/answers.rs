@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Agreement, DeviceFeatures, FEATURES, Features, Generations, PublishedComparison};
-use crate::report::counted;
+use crate::{base::sentence::listed, report::counted};
 
 /// Most classes that the answer for two devices names.
 const NAMED: usize = 4;
@@ -19,23 +19,23 @@ pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison
     let features = FEATURES.len();
     let said = match &shared[..] {
         _ if labels.is_empty() => return None,
-        [] => format!("{} share no class of instructions.", list(&labels)),
+        [] => format!("{} share no class of instructions.", listed(&labels)),
         [(class, having, differ)] if differ.is_empty() => {
-            format!("{} show the same {features} features for {class}.", list(having))
+            format!("{} show the same {features} features for {class}.", listed(having))
         }
         [(class, having, differ)] => {
             let verb = if differ.len() == 1 { "differs" } else { "differ" };
-            let (count, who, names) = (differ.len(), list(having), differ.join(", "));
+            let (count, who, names) = (differ.len(), listed(having), differ.join(", "));
             format!("{count} of {features} features {verb} between {who} for {class}: {names}.")
         }
         several if several.iter().all(|(.., differ)| differ.is_empty()) => {
-            let who = if labels.len() == 2 { list(&labels) } else { "The devices".into() };
+            let who = if labels.len() == 2 { listed(&labels) } else { "The devices".into() };
             format!("{who} show the same {features} features for {} classes of instructions.", several.len())
         }
         several if labels.len() == 2 && several.len() <= NAMED => {
             let each: Vec<String> =
                 several.iter().map(|(class, _, differ)| format!("{} for {class}", differ.len())).collect();
-            format!("{} differ in these numbers of {features} features: {}.", list(&labels), list(&each))
+            format!("{} differ in these numbers of {features} features: {}.", listed(&labels), listed(&each))
         }
         several => {
             let count = |class: &&(&String, Vec<String>, Vec<&str>)| class.2.len();
@@ -76,15 +76,6 @@ pub fn notes_of_generations(all: &Generations, published: &[PublishedComparison]
         )
     });
     differs.chain(all.left_out.iter().cloned()).collect()
-}
-
-/// Names in a sentence: `a, b and c`.
-fn list(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
-    }
 }
 
 /// The answer for the device `device`; `None` where nothing was measured.

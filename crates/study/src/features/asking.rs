@@ -5,11 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::{
-    Features,
-    known::{KnownFeatures, nameless},
-    measured, order,
-};
+use super::{Features, measured, position};
 use crate::{
     Error, Result,
     arithmetic::{Model, Program},
@@ -21,6 +17,9 @@ use crate::{
     device::{Batches, Device, ModelDevice},
     isa::{Case, Instruction},
 };
+
+/// The features of programs of models, each measured once: equal programs have equal features.
+pub(super) type KnownFeatures = Vec<(Program, Features)>;
 
 /// Largest number of instructions measured in parallel.
 const TOGETHER: u64 = 256;
@@ -119,7 +118,7 @@ fn together(
 fn asked(device: &mut dyn Device, batches: &mut Batches, i: &Instruction, questions: &[Case]) -> MeasuredFeatures {
     interrupt::check()?;
     device.prepare(i)?;
-    let (element, position) = order::position(device, batches, i)?;
+    let (element, position) = position::position(device, batches, i)?;
     let mut bench = Bench::of(device, batches, i).at(element);
     bench.codes(questions)?;
     let (features, outcome) = measured(i, position, &mut |cases| bench.codes(cases));
@@ -138,10 +137,14 @@ fn simulated_ones(
     receive: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
     let programs = parallel::map(some, |i| model.program(i).map(nameless));
+    let find = |known: &KnownFeatures, program: &Program, i: &Instruction| {
+        let (_, features) = known.iter().find(|(other, _)| other == program)?;
+        Some(Features { instruction: i.clone(), uniform: None, ..features.clone() })
+    };
     let mut new: Vec<(&Instruction, &Program)> = Vec::new();
     for (i, program) in some.iter().zip(&programs) {
         if let Ok(program) = program
-            && known.of(program, i).is_none()
+            && find(known, program, i).is_none()
             && !new.iter().any(|(_, other)| *other == program)
         {
             new.push((i, program));
@@ -154,13 +157,13 @@ fn simulated_ones(
     let mut partial: Vec<(&Program, MeasuredFeatures)> = Vec::new();
     for ((_, program), outcome) in new.into_iter().zip(outcomes) {
         match outcome {
-            Ok((features, Ok(()))) => known.add(program.clone(), &features),
+            Ok((features, Ok(()))) => known.push((program.clone(), features)),
             outcome => partial.push((program, outcome)),
         }
     }
     let device = ModelDevice::of(model.clone());
     for (i, program) in some.iter().zip(&programs) {
-        let outcome = program.as_ref().map_err(Clone::clone).and_then(|program| match known.of(program, i) {
+        let outcome = program.as_ref().map_err(Clone::clone).and_then(|program| match find(known, program, i) {
             Some(features) => Ok((features, Ok(()))),
             None => {
                 let (_, outcome) = partial.iter().find(|(other, _)| *other == program).expect("it was measured");
@@ -170,6 +173,18 @@ fn simulated_ones(
         deliver(i, outcome.map(|(features, ended)| (features.resting_on(&device), ended)), receive)?;
     }
     Ok(())
+}
+
+/// A program without the name of its instruction: equal ones compute the same.
+fn nameless(program: Program) -> Program {
+    let instruction = Instruction {
+        name: String::new(),
+        ptx: String::new(),
+        support: &[],
+        kernel: None,
+        ..program.instruction.clone()
+    };
+    Program { instruction, ..program }
 }
 
 /// The questions that the measurement asks a model; none if the model lacks the instruction.

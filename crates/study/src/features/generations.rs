@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 
 use super::{
     FEATURES, Feature, Features,
-    asking::measure_known,
+    asking::{KnownFeatures, measure_known},
     classes::{ClassChoice, class},
-    known::KnownFeatures,
 };
 use crate::{
     Error, Result, Stage,

@@ -51,14 +51,6 @@ pub const FEATURES: &[Feature] = &[
     feature("position", "Do equal operands give equal results in every row and column, and next to other operands?"),
 ];
 
-/// The feature with this name.
-///
-/// # Panics
-/// There is no such feature.
-pub(super) fn named(name: &str) -> &'static Feature {
-    FEATURES.iter().find(|feature| feature.name == name).expect("cells have names of the table")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,47 +1,32 @@
 //! Features of matrix instructions that the literature lists, measured by a few directed inputs.
 //!
-//! No model of the device is assumed. The order of the sum ([`crate::tree`]) shows which terms meet in one step; inputs for products,
-//! alignment and results are made for that order. A feature that the formats cannot show is not guessed: its cell is `-`, with the
+//! The measurement is that of [`crate::measurement`]. A feature that the formats cannot show is not guessed: its cell is `-`, with the
 //! reason.
 
-mod alignment;
 pub mod answers;
 mod asking;
 mod classes;
-mod direction;
 mod generations;
-mod integers;
-mod known;
 mod list;
-mod monotonicity;
-mod order;
+mod position;
 mod published;
-mod range;
-mod results;
-mod specials;
-mod steps;
 pub mod tables;
 
+pub use crate::order::{entry_of_c, notation as order_words};
 pub use asking::{measure, measure_all};
 pub use classes::{ClassChoice, class};
 pub use generations::{ClassEntry, DeviceFeatures, Generations, measure_generations};
 pub use list::{FEATURES, Feature};
-pub use order::{entry_of_c, words as order_words};
 pub use published::{Agreement, PublishedComparison, compared};
 
 use crate::{
-    Error, Result,
+    Result,
     arithmetic::{EvidenceKind, Model, Rule},
-    bench::{Ask, TermAnswer, TermBench, Uniform},
+    bench::{Ask, Uniform},
     device::Device,
     isa::{Case, Instruction},
+    measurement::{Finding, Measurement},
 };
-use steps::FeatureSteps;
-
-/// Why a feature has no result: the formats lack the operands that would show it.
-const UNSUITED: &str = "the formats hold no such operands";
-/// Why a feature has no result: it needs the bits that alignment keeps.
-const UNKNOWN_WIDTH: &str = "the width of the alignment is unknown";
 
 /// The cell of a device that has no instruction of a class.
 pub const ABSENT: &str = "absent";
@@ -120,88 +105,26 @@ impl Features {
     }
 }
 
-impl From<&TermAnswer> for FeatureWitness {
-    fn from(answer: &TermAnswer) -> FeatureWitness {
-        FeatureWitness { case: answer.case.clone(), d: answer.code }
-    }
-}
-
-/// The result of a measurement in words, with its witness; or the reason why there is none.
-type FeatureFinding = std::result::Result<(String, Option<FeatureWitness>), String>;
-
-/// A result with its witness.
-fn shows(words: impl Into<String>, answer: &TermAnswer) -> FeatureFinding {
-    Ok((words.into(), Some(answer.into())))
+/// The cell of a feature with this finding.
+fn cell(feature: &'static Feature, finding: Finding) -> FeatureCell {
+    let (finding, remark, shown) = match finding {
+        Ok((words, shown)) => (Some(words), None, shown),
+        Err(why) => (None, Some(why), None),
+    };
+    let witness = shown.map(|answer| FeatureWitness { case: answer.case, d: answer.code });
+    FeatureCell { feature, finding, remark, witness, rests_on: None }
 }
 
 /// Measures the features of an instruction; with an error, returns the features until then.
-fn measured<'a>(i: &'a Instruction, position: FeatureFinding, ask: &'a mut Ask<'a>) -> (Features, Result<()>) {
-    let mut bench = TermBench::new(i, ask);
-    let mut table = FeatureCells::default();
-    let outcome = match i.d.is_integer() {
-        true => integers::measure(&mut bench, &mut table),
-        false => floating(&mut bench, &mut table),
+fn measured<'a>(i: &'a Instruction, position: Finding, ask: &'a mut Ask<'a>) -> (Features, Result<()>) {
+    let mut measurement = Measurement::new(i, ask);
+    let outcome = measurement.measure();
+    measurement.findings.push(("position", position));
+    let of = |feature: &'static Feature| {
+        let finding = measurement.findings.iter().find(|(name, _)| *name == feature.name);
+        let finding = finding.map(|(_, finding)| finding.clone());
+        Some(cell(feature, finding.or_else(|| measurement.unordered.clone().map(Err))?))
     };
-    table.put("position", position);
-    let of = |feature: &'static Feature| table.cells.iter().find(|cell| cell.feature == feature).cloned();
     let cells = FEATURES.iter().filter_map(of).collect();
-    (Features { instruction: i.clone(), cells, asked: bench.asked, uniform: None }, outcome)
-}
-
-/// Measures the features of floating-point instructions.
-fn floating(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
-    range::subnormals(bench, table)?;
-    specials::measure(bench, table)?;
-    range::overflow(bench, table)?;
-    let outcome = crate::order::find(bench.i, &mut |cases| bench.codes(cases));
-    let order = match outcome {
-        Ok(tree) => tree.order,
-        // The formats hold no terms that show an order.
-        Err(error) if matches!(error, Error::Request { .. }) => {
-            table.rest(&error.to_string());
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
-    order::measure(&order, table);
-    let steps = FeatureSteps::of(&order);
-    results::products(bench, &steps, table)?;
-    range::products(bench, &steps, table)?;
-    let cut = alignment::measure(bench, &steps, table)?;
-    results::measure(bench, &steps, &cut, table)?;
-    alignment::floor(bench, &steps, &cut, table)?;
-    steps::measure(bench, &steps, &cut, table)?;
-    monotonicity::measure(bench, &steps, &cut, table)
-}
-
-/// Measurements so far.
-#[derive(Default)]
-struct FeatureCells {
-    cells: Vec<FeatureCell>,
-}
-
-impl FeatureCells {
-    /// Adds the result of the feature `name`.
-    fn put(&mut self, name: &'static str, finding: FeatureFinding) {
-        let feature = list::named(name);
-        let (finding, remark, witness) = match finding {
-            Ok((words, witness)) => (Some(words), None, witness),
-            Err(why) => (None, Some(why), None),
-        };
-        self.cells.push(FeatureCell { feature, finding, remark, witness, rests_on: None });
-    }
-
-    /// The result of the feature `name`, if there is one.
-    fn finding(&self, name: &str) -> Option<&str> {
-        self.cells.iter().find(|cell| cell.feature.name == name)?.finding.as_deref()
-    }
-
-    /// Marks all features without a result as not testable, for the reason `why`.
-    fn rest(&mut self, why: &str) {
-        for feature in FEATURES.iter().filter(|feature| feature.name != "position") {
-            if !self.cells.iter().any(|cell| cell.feature == feature) {
-                self.put(feature.name, Err(why.into()));
-            }
-        }
-    }
+    (Features { instruction: i.clone(), cells, asked: measurement.asked(), uniform: None }, outcome)
 }

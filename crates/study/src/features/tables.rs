@@ -15,6 +15,7 @@ use crate::{
 
 crate::rows! {
     /// A feature of an instruction on a device.
+    #[derive(Default)]
     pub struct FeatureRow in "features" {
         /// The instruction.
         instruction: String => shown("instruction").if_varied().essential(),
@@ -136,16 +137,9 @@ fn without(class: &str, feature: usize, word: &str, why: &str) -> FeatureRow {
         feature: FEATURES[feature].name,
         asks: FEATURES[feature].asks,
         found: word.clone(),
-        evidence: None,
-        rests_on: None,
         reason: Some(why.into()),
-        operands: None,
-        d: None,
-        value: None,
-        device: None,
-        class: None,
-        instructions: Vec::new(),
         shapes: word,
+        ..FeatureRow::default()
     }
 }
 
@@ -202,9 +196,6 @@ fn row(of: &Features, cell: &FeatureCell) -> FeatureRow {
         operands: shown.map(|shown| operands(&Subject::Matrix(i), &shown.case)),
         d: shown.map(|shown| i.d.hex(shown.d)),
         value: shown.map(|shown| i.d.decode(shown.d).decimal()),
-        device: None,
-        class: None,
-        instructions: Vec::new(),
-        shapes: None,
+        ..FeatureRow::default()
     }
 }

@@ -4,31 +4,20 @@
 //! larger exponents, the small terms lose their last bit, together more than the largest term has grown (Mikaitis, "Monotonicity of
 //! Multi-Term Floating-Point Adders", arXiv:2304.01407).
 
-use super::{FeatureCells, UNKNOWN_WIDTH, UNSUITED, alignment::AlignmentCuts, shows, steps::FeatureSteps};
+use super::{Finding, Measurement, UNKNOWN_WIDTH, UNSUITED, says, shows, unknown};
 use crate::{
     Result,
-    bench::{Term, TermAnswer, TermBench, power, term},
+    bench::{Term, TermAnswer, power, term},
     order::Leaf,
 };
 
 /// Asks pairs of sums in which no term of the second is below its counterpart in the first.
-pub(super) fn measure(
-    bench: &mut TermBench,
-    steps: &FeatureSteps,
-    cuts: &AlignmentCuts,
-    table: &mut FeatureCells,
-) -> Result<()> {
-    let known = steps.aligned().zip(cuts.products.as_ref().filter(|cut| !cut.limited));
-    let Some((step, cut)) = known else {
-        let finding = match steps.aligned() {
-            Some(_) => Err(UNKNOWN_WIDTH.into()),
-            None => Ok(("not seen".into(), None)),
-        };
-        table.put("monotonicity", finding);
-        return Ok(());
-    };
+pub(super) fn measure(all: &mut Measurement) -> Result<Finding> {
+    let Some(step) = all.steps.aligned() else { return says("not seen") };
+    let Some(cut) = all.cuts.of_products() else { return unknown(UNKNOWN_WIDTH) };
+    let bench = &mut all.bench;
     let e = bench.top();
-    let leaves = cuts.leaves(step);
+    let leaves = all.cuts.leaves(step);
     // Small terms are lost next to 2^e, and kept next to a smaller term.
     let small = |leaf: &Leaf| power(*leaf, false, e - 1 - cut.bits);
     let mut pairs: Vec<[Vec<Term>; 2]> = Vec::new();
@@ -63,13 +52,11 @@ pub(super) fn measure(
         _ => false,
     };
     let asked = answers.chunks(2).any(|pair| pair.iter().all(Option::is_some));
-    let finding = match answers.chunks(2).find(falls) {
+    match answers.chunks(2).find(falls) {
         Some([Some(first), _]) => shows("violated", first),
-        _ if asked => Ok(("not seen".into(), None)),
-        _ => Err(UNSUITED.into()),
-    };
-    table.put("monotonicity", finding);
-    Ok(())
+        _ if asked => says("not seen"),
+        _ => unknown(UNSUITED),
+    }
 }
 
 /// Two sums that differ in the first term.

@@ -1,20 +1,21 @@
 //! The steps of a sum, their carry bits and their normalisation.
 
-use super::{FeatureCells, UNKNOWN_WIDTH, UNSUITED, alignment::AlignmentCuts, order::is_exact, shows};
+use super::{Finding, Leading, Measurement, UNKNOWN_WIDTH, UNSUITED, shows, unknown};
 use crate::{
     Result,
-    bench::{Term, TermBench, power, term},
+    bench::{Term, TermAnswer, power, term},
     format::Finite,
     order::{Leaf, Manner, Order},
 };
 
 /// The steps of a sum, the last one first.
-pub(super) struct FeatureSteps {
-    pub all: Vec<FeatureStep>,
+#[derive(Default)]
+pub(super) struct OrderSteps {
+    pub all: Vec<OrderStep>,
 }
 
 /// A step of a sum.
-pub(super) struct FeatureStep {
+pub(super) struct OrderStep {
     pub parts: Vec<StepPart>,
     pub manner: Manner,
     /// A term that a later step adds.
@@ -30,7 +31,7 @@ pub(super) struct StepPart {
     pub direct: bool,
 }
 
-impl FeatureStep {
+impl OrderStep {
     /// The products that the step adds, one for each exact sum.
     pub(super) fn products(&self) -> Vec<Leaf> {
         self.parts.iter().filter(|part| part.direct && part.first != Leaf::C).map(|part| part.first).collect()
@@ -47,36 +48,47 @@ impl FeatureStep {
     }
 }
 
-impl FeatureSteps {
+impl OrderSteps {
     /// The steps of an order.
-    pub(super) fn of(order: &Order) -> FeatureSteps {
+    pub(super) fn of(order: &Order) -> OrderSteps {
         let mut all = Vec::new();
         let mut open = vec![(order, None)];
         while let Some((order, outer)) = open.pop() {
             let Order::Meeting(meeting) = order else { continue };
             let part = |below: &Order| {
                 let mut leaves = below.leaves().into_iter();
-                let direct = matches!(below, Order::Leaf(_)) || is_exact(below);
+                let direct = matches!(below, Order::Leaf(_)) || below.is_exact();
                 Some(StepPart { first: leaves.next()?, second: leaves.next(), direct })
             };
             let parts: Vec<StepPart> = meeting.parts.iter().filter_map(part).collect();
-            for (at, below) in meeting.parts.iter().enumerate().rev().filter(|(_, below)| !is_exact(below)) {
+            for (at, below) in meeting.parts.iter().enumerate().rev().filter(|(_, below)| !below.is_exact()) {
                 let other = parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| part.first);
                 open.push((below, other));
             }
-            all.push(FeatureStep { parts, manner: meeting.manner, outer });
+            all.push(OrderStep { parts, manner: meeting.manner, outer });
         }
-        FeatureSteps { all }
+        OrderSteps { all }
+    }
+
+    /// True if a step adds its parts without loss.
+    pub(super) fn is_exact(&self) -> bool {
+        self.all.iter().any(|step| step.manner == Manner::Exact)
+    }
+
+    /// The inner step with the most parts whose sum a later term can cancel.
+    pub(super) fn inner(&self) -> Option<&OrderStep> {
+        let inner = self.all.get(1..).unwrap_or_default();
+        inner.iter().rev().filter(|step| step.outer.is_some()).max_by_key(|step| step.parts.len())
     }
 
     /// The step that aligns the most products.
-    pub(super) fn aligned(&self) -> Option<&FeatureStep> {
-        let several = |step: &&FeatureStep| step.aligns() && step.parts.len() > 2;
+    pub(super) fn aligned(&self) -> Option<&OrderStep> {
+        let several = |step: &&OrderStep| step.aligns() && step.parts.len() > 2;
         self.all.iter().rev().filter(several).max_by_key(|step| (step.products().len(), step.has_c()))
     }
 
     /// The step that adds c.
-    pub(super) fn with_c(&self) -> Option<&FeatureStep> {
+    pub(super) fn with_c(&self) -> Option<&OrderStep> {
         self.all.iter().find(|step| step.has_c())
     }
 
@@ -87,95 +99,63 @@ impl FeatureSteps {
     }
 }
 
-/// Measures carry bits and normalisation.
-pub(super) fn measure(
-    bench: &mut TermBench,
-    steps: &FeatureSteps,
-    cuts: &AlignmentCuts,
-    table: &mut FeatureCells,
-) -> Result<()> {
-    let why = || match steps.all.iter().any(|step| step.manner == Manner::Exact) {
-        true => "sums are exact".to_string(),
-        false => "no step has three terms".to_string(),
-    };
-    let Some(step) = steps.aligned() else {
-        table.put("carry bits", Err(why()));
-        table.put("normalisation", Err(why()));
-        return Ok(());
-    };
-    carry(bench, step, table)?;
-    normalisation(bench, step, cuts, table)
+/// Why a sum has no step that aligns terms and may lose some.
+fn unaligned(all: &Measurement) -> Result<Finding> {
+    unknown(if all.steps.is_exact() { "sums are exact" } else { "no step has three terms" })
 }
 
 /// Measures carry bits with more and more products of 9/4 * 2^e.
-fn carry(bench: &mut TermBench, step: &FeatureStep, table: &mut FeatureCells) -> Result<()> {
+pub(super) fn carry(all: &mut Measurement) -> Result<Finding> {
+    let Some(step) = all.steps.aligned() else { return unaligned(all) };
     let products = step.products();
     let counts: Vec<usize> =
         (1..=products.len()).filter(|count| count.is_power_of_two() || *count == products.len()).collect();
-    let exponent = bench.top() - 2;
+    let exponent = all.bench.top() - 2;
     let sums: Vec<Vec<Term>> = counts
         .iter()
         .map(|count| products[..*count].iter().map(|leaf| term(*leaf, false, 3, 3, exponent)).collect())
         .collect();
-    let needed = |count: usize| (9 * count as u32 / 4).ilog2();
-    let mut finding = Err(UNSUITED.to_string());
-    let answers = bench.sums(&sums)?;
-    for (count, answer) in counts.iter().zip(&answers) {
-        let Some(answer) = answer else { break };
-        if !answer.is(Finite::exact(false, 9 * *count as u128, exponent)) {
-            break;
-        }
-        let all = *count == products.len();
-        finding = shows(format!("{}{}", needed(*count), if all { " or more" } else { "" }), answer);
-    }
-    table.put("carry bits", finding);
-    Ok(())
+    let exact = |answer: &TermAnswer, number: i32| {
+        answer.is(Finite::exact(false, 9 * counts[number as usize - 1] as u128, exponent))
+    };
+    let kept = Leading::asked(&mut all.bench, &sums, exact)?;
+    let Some(answer) = kept.shown() else { return unknown(UNSUITED) };
+    let count = counts[kept.count - 1];
+    let needed = (9 * count as u32 / 4).ilog2();
+    shows(format!("{needed}{}", if count == products.len() { " or more" } else { "" }), &answer)
 }
 
 /// Measures normalisation: products and sums with a carry, plus a term that alignment just keeps.
-fn normalisation(
-    bench: &mut TermBench,
-    step: &FeatureStep,
-    cuts: &AlignmentCuts,
-    table: &mut FeatureCells,
-) -> Result<()> {
-    let Some(cut) = cuts.products.as_ref().filter(|cut| !cut.limited) else {
-        table.put("normalisation", Err(UNKNOWN_WIDTH.into()));
-        return Ok(());
-    };
-    let (e, leaves) = (bench.top(), cuts.leaves(step));
+pub(super) fn normalisation(all: &mut Measurement) -> Result<Finding> {
+    let Some(step) = all.steps.aligned() else { return unaligned(all) };
+    let Some(cut) = all.cuts.of_products() else { return unknown(UNKNOWN_WIDTH) };
+    let (e, mut leaves) = (all.bench.top(), all.cuts.leaves(step));
     let small = |leaf| power(leaf, false, e - cut.bits);
     let last = Finite::exact(false, 1, e - cut.bits);
     let mut words = Vec::new();
     let mut witness = None;
     if let [x, y, z, ..] = leaves[..] {
         let sum = vec![term(x, false, 3, 3, e - 2), term(y, true, 3, 3, e - 2), small(z)];
-        let Some(answer) = bench.sum(sum)? else {
-            table.put("normalisation", Err(UNSUITED.into()));
-            return Ok(());
-        };
+        let Some(answer) = all.bench.sum(sum)? else { return unknown(UNSUITED) };
         if !answer.is(last) {
             words.push("products");
         }
         witness = Some(answer);
     }
-    let mut all = leaves.clone();
-    if step.has_c() && cuts.alike() {
-        all.insert(2.min(all.len()), Leaf::C);
+    if step.has_c() && all.cuts.alike() {
+        leaves.insert(2.min(leaves.len()), Leaf::C);
     }
-    if let [x, y, v, w, z, ..] = all[..] {
+    if let [x, y, v, w, z, ..] = leaves[..] {
         let sum = vec![power(x, false, e), power(y, false, e), power(v, true, e), power(w, true, e), small(z)];
-        if let Some(answer) = bench.sum(sum)?
+        if let Some(answer) = all.bench.sum(sum)?
             && !answer.is(last)
         {
             words.push("sums");
             witness = Some(answer);
         }
     }
-    let finding = match witness {
+    match witness {
         Some(answer) => shows(if words.is_empty() { "none".into() } else { words.join(", ") }, &answer),
-        None => Err("no step has three products".into()),
-    };
-    table.put("normalisation", finding);
-    Ok(())
+        None => unknown("no step has three products"),
+    }
 }

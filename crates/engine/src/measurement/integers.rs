@@ -1,16 +1,11 @@
-//! Features of integer instructions.
+//! Sums of integers.
 
-use super::{FeatureCells, FeatureFinding, UNSUITED, shows};
-use crate::{
-    Result,
-    bench::{TermAnswer, TermBench},
-    format::Format,
-    isa::Case,
-};
+use super::{Finding, Measurement, UNSUITED, shows, unknown};
+use crate::{Result, bench::TermAnswer, format::Format, isa::Case};
 
-/// Measures the features that integers have.
-pub(super) fn measure(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
-    let i = bench.i;
+/// Measures the properties that sums of integers have.
+pub(super) fn measure(measurement: &mut Measurement) -> Result<()> {
+    let i = measurement.bench.i;
     let k = i.stored_k();
     let (high, low) = (i.d.largest(false), i.d.largest(true));
     // The terms are 1, or -1 where the formats have it.
@@ -33,23 +28,19 @@ pub(super) fn measure(bench: &mut TermBench, table: &mut FeatureCells) -> Result
         }
         Some(case)
     };
-    let answers = bench.cases(vec![
+    let answers = measurement.bench.cases(vec![
         terms(&[false], high),
         terms(&[true], low),
         if k > 1 { terms(&[false, true], high) } else { None },
         terms(&vec![false; k], 0),
     ])?;
     let [above, below, back, all] = &answers[..] else { return Ok(()) };
-    table.put("overflow", overflow(above, below, back, high, low));
-    let [sums, accumulator] = match all {
-        Some(answer) => {
-            let word = if answer.code == k as u64 { "exact" } else { "irregular" };
-            [shows(word, answer), shows(format!("{} bits", i.d.bits), answer)]
-        }
-        None => [Err(UNSUITED.into()), Err(UNSUITED.into())],
-    };
-    table.put("sums", sums);
-    table.put("accumulator", accumulator);
+    let of_all = |words: String| all.as_ref().map_or_else(|| unknown(UNSUITED), |answer| shows(words, answer));
+    let is_exact = all.as_ref().is_some_and(|answer| answer.code == k as u64);
+    let sums = of_all(if is_exact { "exact".into() } else { "irregular".into() })?;
+    let accumulator = of_all(format!("{} bits", i.d.bits))?;
+    let overflow = overflow(above, below, back, high, low)?;
+    measurement.findings.extend([("overflow", overflow), ("sums", sums), ("accumulator", accumulator)]);
     Ok(())
 }
 
@@ -60,8 +51,8 @@ fn overflow(
     back: &Option<TermAnswer>,
     high: u64,
     low: u64,
-) -> FeatureFinding {
-    let Some(above) = above else { return Err(UNSUITED.into()) };
+) -> Result<Finding> {
+    let Some(above) = above else { return unknown(UNSUITED) };
     let agrees = |answer: &Option<TermAnswer>, code: u64| answer.as_ref().is_none_or(|answer| answer.code == code);
     let word = match above.code {
         code if code == low && agrees(below, high) => "wraps",

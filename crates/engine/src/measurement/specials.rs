@@ -1,23 +1,12 @@
 //! Special values: infinities, NaN, signs of zeros.
 
-use super::{FeatureCells, FeatureFinding, UNSUITED, shows};
+use super::{Finding, Measurement, UNSUITED, shows, unknown};
 use crate::{
     Result,
     bench::{Exponents, TermAnswer, TermBench, code},
     format::{Format, Real},
     isa::Case,
 };
-
-/// Measures special values.
-pub(super) fn measure(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
-    let infinities = infinities(bench)?;
-    table.put("infinities", infinities);
-    let nans = nans(bench)?;
-    table.put("NaN", nans);
-    let zero = zero(bench)?;
-    table.put("zero", zero);
-    Ok(())
-}
 
 /// The case with these factors of the first product and this c; all others are zero.
 fn first(bench: &TermBench, a: Option<u64>, b: Option<u64>, c: Option<u64>) -> Option<Case> {
@@ -38,7 +27,8 @@ fn named<T>(bench: &mut TermBench, cases: Vec<(T, Option<Case>)>) -> Result<Vec<
     Ok(names.into_iter().zip(answers).filter_map(|(name, answer)| Some((name, answer?))).collect())
 }
 
-fn infinities(bench: &mut TermBench) -> Result<FeatureFinding> {
+/// Measures what infinity alone, infinity times zero, and infinity minus infinity give.
+pub(super) fn infinities(Measurement { bench, .. }: &mut Measurement) -> Result<Finding> {
     let i = bench.i;
     let zero = |format: &Format| format.zero(false);
     let (a, b, c) = (i.a.infinity(false), i.b.infinity(false), i.c.infinity(false));
@@ -67,15 +57,15 @@ fn infinities(bench: &mut TermBench) -> Result<FeatureFinding> {
         Real::Infinity { negative } => format!("{}infinity", if negative { "-" } else { "" }),
         Real::Finite(_) => i.d.decode(answer.code).decimal(),
     };
-    Ok(match (wrong.first(), answers.last()) {
+    match (wrong.first(), answers.last()) {
         (Some((_, answer)), _) => {
             let all: Vec<String> =
                 wrong.iter().map(|((what, _), answer)| format!("{what}: {}", word(answer))).collect();
             shows(all.join("; "), answer)
         }
         (None, Some((_, answer))) => shows("IEEE", answer),
-        (None, None) => Err("no operand has infinities".into()),
-    })
+        (None, None) => unknown("no operand has infinities"),
+    }
 }
 
 /// A NaN with this short payload, quiet or signalling; the format's canonical NaN if there is no room.
@@ -104,7 +94,8 @@ type Rivals = (NamedOperand, NamedOperand, [(SpecialOperand, Option<u64>); 2]);
 
 const OPERANDS: [NamedOperand; 3] = [(SpecialOperand::A, "a"), (SpecialOperand::B, "b"), (SpecialOperand::C, "c")];
 
-fn nans(bench: &mut TermBench) -> Result<FeatureFinding> {
+/// Measures which codes stand for NaN.
+pub(super) fn nans(Measurement { bench, .. }: &mut Measurement) -> Result<Finding> {
     let i = bench.i;
     let zero = |format: &Format| format.zero(false);
     let of = |operand: SpecialOperand| -> &'static Format {
@@ -142,12 +133,12 @@ fn nans(bench: &mut TermBench) -> Result<FeatureFinding> {
     codes.sort_unstable();
     codes.dedup();
     let shown = single.first().map(|(_, answer)| answer).or(made.first().map(|(_, answer)| answer));
-    let Some(shown) = shown else { return Ok(Err("no operand has NaN or infinities".into())) };
+    let Some(shown) = shown else { return unknown("no operand has NaN or infinities") };
     if let Some(answer) = single.iter().map(|(_, answer)| answer).find(|answer| answer.value != Real::Nan) {
-        return Ok(shows("lost", answer));
+        return shows("lost", answer);
     }
     if let [code] = codes[..] {
-        return Ok(shows(format!("one: {}", i.d.hex(code)), shown));
+        return shows(format!("one: {}", i.d.hex(code)), shown);
     }
     // Operands whose NaN is passed on, made quiet.
     let passed = |format: &Format, code: u64| {
@@ -168,7 +159,7 @@ fn nans(bench: &mut TermBench) -> Result<FeatureFinding> {
         .collect();
     if passes.is_empty() {
         let all: Vec<String> = codes.iter().map(|code| i.d.hex(*code)).collect();
-        return Ok(shows(all.join(", "), shown));
+        return shows(all.join(", "), shown);
     }
     // The operand that wins if two are NaN.
     let mut before = Vec::new();
@@ -194,13 +185,14 @@ fn nans(bench: &mut TermBench) -> Result<FeatureFinding> {
     made_codes.sort();
     made_codes.dedup();
     let made = if made_codes.is_empty() { String::new() } else { format!("; made {}", made_codes.join(", ")) };
-    Ok(shows(format!("passed on, {}{made}", order.join(" before ")), shown))
+    shows(format!("passed on, {}{made}", order.join(" before ")), shown)
 }
 
-fn zero(bench: &mut TermBench) -> Result<FeatureFinding> {
+/// Measures the signs of sums that are zero.
+pub(super) fn zero(Measurement { bench, .. }: &mut Measurement) -> Result<Finding> {
     let i = bench.i;
     let (Some(minus_c), Some(plus_b)) = (i.c.zero(true), one(i.b, false)) else {
-        return Ok(Err(format!("{} has no -0", i.c)));
+        return unknown(format!("{} has no -0", i.c));
     };
     // All terms are -0 if A has it; then one or two terms change.
     let all = bench.case(&[]).map(|mut case| {
@@ -234,7 +226,7 @@ fn zero(bench: &mut TermBench) -> Result<FeatureFinding> {
         answer.is_zero().then(|| i.d.decode(answer.code).negative)
     };
     let signs: Vec<(&str, bool)> = answers.iter().filter_map(|(name, _)| Some((*name, sign(name)?))).collect();
-    let Some((_, answer)) = answers.first() else { return Ok(Err(UNSUITED.into())) };
+    let Some((_, answer)) = answers.first() else { return unknown(UNSUITED) };
     let written = |negative: &bool| if *negative { "-0" } else { "+0" };
     let word = match (sign("of -0"), sign("cancelled"), sign("underflow")) {
         _ if signs.iter().all(|(_, negative)| !negative) => "+0".into(),
@@ -247,5 +239,5 @@ fn zero(bench: &mut TermBench) -> Result<FeatureFinding> {
             all.join(", ")
         }
     };
-    Ok(shows(word, answer))
+    shows(word, answer)
 }
