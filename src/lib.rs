@@ -107,6 +107,8 @@ pub mod gate;
 #[path = "../tests/common/machine.rs"]
 mod machine;
 #[cfg(feature = "cli")]
+mod survey;
+#[cfg(feature = "cli")]
 pub mod tables;
 #[cfg(feature = "cli")]
 pub mod verbs;

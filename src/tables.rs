@@ -5,13 +5,14 @@ use crate::{
     distinguish, emulate, experiment, explain, features, gemm, identify, inspect, kit, matching, power, probe, product,
     quantise, record,
     report::{self, Declaration, schema},
-    steps, tree, verify,
+    steps, survey, tree, verify,
 };
 
 /// The declarations of all tables, in order of their keys.
 pub fn declared() -> Vec<Declaration> {
     let mut all = vec![
         Declaration::of::<atlas::AtlasRow>(),
+        Declaration::of::<survey::SurveyRow>(),
         Declaration::of::<bound::tables::BoundRow>(),
         Declaration::of::<bound::tables::ObservedRow>(),
         Declaration::of::<calc::CheckRow>(),

@@ -66,7 +66,7 @@ const QUESTIONS: &[&str] = &[
 ];
 
 /// The rooms of `src/`, above all questions: published results, differences of results, files for CI; documents; the command line.
-const ABOVE: &[&str] = &["experiment", "diff", "gate", "document", "atlas", "tables", "verbs"];
+const ABOVE: &[&str] = &["experiment", "diff", "gate", "document", "survey", "atlas", "tables", "verbs"];
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)

@@ -44,17 +44,27 @@ pub(crate) fn measured(commands: &[Work], declared: &[Declaration], watch: &dyn 
     let program = std::env::current_exe().map_err(unusable)?;
     let said = folder.path().join("said");
     let mut all = Measured::default();
-    for (number, work @ Work { command, devices }) in commands.iter().enumerate() {
-        let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
-        let what = format!("running {command} on {} ({} of {})", devices.join(", "), number + 1, commands.len());
+    for (number, work @ Work { words, devices, place }) in commands.iter().enumerate() {
+        let command = words.first().map_or("", String::as_str);
+        let shown = visible_line(words);
+        let (option, out) = match place {
+            Some(place) => (if place.also { "--also" } else { "--out" }, place.file.clone()),
+            None => ("--out", folder.path().join(format!("{command}-{}.json", number + 1))),
+        };
+        if let Some(kept) = place.as_ref().and_then(|_| done(work, &out, declared)) {
+            all.kept.push(kept);
+            all.finished += 1;
+            continue;
+        }
+        let what = format!("running {shown} on {} ({} of {})", devices.join(", "), number + 1, commands.len());
         watch(Stage { what: &what, done: number as u64, total: commands.len() as u64 });
         if let Some(by) = interrupt::pending() {
             all.interrupted = Some(by);
             break;
         }
         let mut run = Command::new(&program);
-        run.args(command.split(' ')).args(devices.iter().flat_map(|device| ["--device", device]));
-        run.args(["--quiet", "--output", "json", "--out"]).arg(&out);
+        run.args(words).args(devices.iter().flat_map(|device| ["--device", device]));
+        run.args(["--quiet", "--output", "json", option]).arg(&out);
         if let Some(left) = interrupt::remaining() {
             run.args(["--time-limit", &left.as_secs().max(1).to_string()]);
         }
@@ -78,6 +88,20 @@ pub(crate) fn measured(commands: &[Work], declared: &[Declaration], watch: &dyn 
     Ok(all)
 }
 
+/// The result of an earlier run of the same command, if it is complete.
+fn done(work: &Work, file: &Path, declared: &[Declaration]) -> Option<Kept> {
+    report::result(file, declared).ok().filter(|result| work.is_done_by(result))
+}
+
+/// The words of a command, of which a long line keeps the first.
+fn visible_line(words: &[String]) -> String {
+    const SHOWN: usize = 16;
+    match words.len() {
+        0..=SHOWN => words.join(" "),
+        _ => format!("{} ...", words[..SHOWN].join(" ")),
+    }
+}
+
 /// The error of a command that failed: its message, else its last line.
 fn failure(work: &Work, said: &Path, device_failed: bool) -> Error {
     let said = std::fs::read(said).unwrap_or_default();
@@ -85,7 +109,7 @@ fn failure(work: &Work, said: &Path, device_failed: bool) -> Error {
     let lines = || said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let why = lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| lines().next()).unwrap_or("no message");
     let devices: String = work.devices.iter().map(|device| format!(" --device {device}")).collect();
-    let message = format!("tcnum {}{devices}: {why}", work.command);
+    let message = format!("tcnum {}{devices}: {why}", visible_line(&work.words));
     if device_failed { Error::device(message) } else { Error::request(message) }
 }
 

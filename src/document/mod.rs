@@ -26,13 +26,13 @@ mod words;
 pub(crate) use appendix::appendix;
 pub(crate) use citations::year;
 pub(crate) use compose::{compose, sheet};
-pub(crate) use figures::{Figure, figures};
+pub(crate) use figures::{Figure, figures, slug};
 pub(crate) use file::Form;
 pub(crate) use html::{SCRIPT, STYLE, block, contents, footer, frame, grid, html, marked, section, shown};
 use latex::{PaperFile, paper};
 use markdown::markdown;
 pub(crate) use measured::{Measured, measured};
-pub(crate) use preset::{Preset, Work};
+pub(crate) use preset::{Place, Preset, Work, quoted};
 pub(crate) use results::{Results, chip};
 
 use crate::report::ShownTable;

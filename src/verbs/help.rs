@@ -164,7 +164,7 @@ const HOMONYMS: &[(&str, &str)] = &[
     ("layout", "quantised tensors as they are or will be; in gemm library the order of A and B"),
     ("model", "the model of a claim, the one to compare with, or several to search"),
     ("op", "operations of a probe, of calc, and of scalar instructions"),
-    ("out", "a result; in report a document"),
+    ("out", "a result; in report a document, in survey a folder"),
     ("per", "quantise compares several ways to share a scale"),
     ("samples", "samples of a probe; in experiment also chains and products"),
     ("scale-a", "scales of a file; in explain values"),

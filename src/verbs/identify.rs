@@ -8,7 +8,7 @@ use super::{
     Bar, Common, OutputDestination, Progress, Verb,
     options::{integer, output_file},
     select::Selection,
-    shared::{AnyNan, Cases, with_default},
+    shared::{AnyNan, Cases, WithoutModels, with_default},
 };
 use crate::{
     Error, Result,
@@ -42,8 +42,10 @@ pub(super) struct Arguments {
     /// Start the search without the shipped models
     #[arg(long, help_heading = "What")]
     from_nothing: bool,
+    #[command(flatten)]
+    without_models: WithoutModels,
     /// Only compare with the known arithmetics, by a test kit
-    #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out"], help_heading = "What")]
+    #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out", "without_models"], help_heading = "What")]
     quick: bool,
     #[command(flatten)]
     any_nan: AnyNan,
@@ -61,7 +63,7 @@ pub(super) struct Arguments {
     #[arg(long = "also-recorded", value_name = "FILE", num_args = 1.., conflicts_with = "quick", help_heading = "What")]
     recordings: Vec<PathBuf>,
     /// Answers that the program of `tcnum kit` has printed
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "device", "recordings", "instructions", "formats", "all", "budget", "cases"], help_heading = "What")]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "device", "recordings", "instructions", "formats", "all", "budget", "cases", "without_models"], help_heading = "What")]
     answers: Vec<PathBuf>,
     /// Most tiles to execute [default: 20000 and a held-out run]
     #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX), help_heading = "Limits")]
@@ -222,6 +224,9 @@ fn recorded(arguments: &Arguments, file: &str, study: &mut Study) -> Result<()> 
     if !arguments.selection.is_empty() {
         return Err(Error::request("a recording has one instruction; leave out --instr, --fmt and --all"));
     }
+    if !arguments.without_models.is_empty() {
+        return Err(Error::request("--without-model needs a device that can be asked; leave it out for a recording"));
+    }
     if arguments.budget.is_some() || arguments.cases.is_some() {
         return Err(Error::request("a recording cannot be asked new inputs; leave out --budget and --cases"));
     }
@@ -282,6 +287,7 @@ fn asked(
         // From --note date=2026-11-21, so that no result depends on the clock.
         date: notes.iter().find(|(key, _)| key == "date").map(|(_, date)| date.clone()),
         skip_lacking: arguments.selection.all,
+        withheld: arguments.without_models.to_vec(),
     };
     let name = device.identity().name.clone();
     let mut bar = None;

@@ -35,6 +35,7 @@ mod probe;
 mod quantise;
 mod record;
 mod report;
+mod survey;
 mod tree;
 mod verify;
 
@@ -48,6 +49,7 @@ use crate::{
         interrupt, signals,
         visible::{visible, without_middle},
     },
+    document::quoted,
     report::{Report, Verdict},
     set_commit,
 };
@@ -144,6 +146,7 @@ verbs! {
     "An instruction that nobody has described": {
         Identify: identify,
         Kit: kit,
+        Survey: survey,
         Features: features,
         Distinguish: distinguish,
         Tree: tree,
@@ -214,6 +217,9 @@ fn unprinted(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
     let Some(destination) = destination(cli.request.verb()) else {
         return Err(Error::request("this command writes documents, and has no report"));
     };
+    if cli.request.verb().starts_commands() {
+        return Err(Error::request("this command starts others of the program; run it on the command line"));
+    }
     begin(cli.time_limit);
     let (report, failure) = complete(&cli.request, matches.subcommand_name().unwrap_or_default())?;
     let shown = report.clone().reworded(spelling::options);
@@ -392,16 +398,8 @@ fn begin(limit: Option<u64>) {
 
 /// The command line of this thread, else of this process, quoted for a shell, after `tcnum`.
 pub fn invocation() -> String {
-    let quote = |argument: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@".contains(c);
-        if !argument.is_empty() && argument.chars().all(plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', "'\\''"))
-        }
-    };
     let words = WORDS.with_borrow(Vec::clone);
     let words = if words.is_empty() { std::env::args_os().collect() } else { words };
-    let arguments = words.iter().skip(1).map(|word| quote(word.to_string_lossy().into_owned()));
+    let arguments = words.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("tcnum".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -46,6 +46,7 @@ const VERBS: &[(&str, Meets)] = &[
     ("power", Units("power --instr I --instr J --model hopper --cases 100")),
     ("identify", Units("identify --instr I --instr mma.m8n8k16.s32.s8.s8.s32 --budget 100 --device model:hopper")),
     ("kit", Whole("kit --instr I --out {OUT}/kit.cu")),
+    ("survey", Elsewhere),
     ("features", Units("features --instr I --device volta --device hopper --device ampere --device turing")),
     ("distinguish", Units("distinguish model:hopper model:volta --instr I --cases 1000")),
     ("bound", Units("bound --instr J --k 16 32 64 128")),

@@ -36,7 +36,15 @@ fn searched(model: &Model, i: &'static Instruction) -> Identification {
         cases: HELD_OUT as u64,
         held_out_time: None,
     };
-    let request = Request { seed: 1, catalogue: false, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
+    let request = Request {
+        seed: 1,
+        catalogue: false,
+        nans: Nans::ByCode,
+        limits,
+        date: None,
+        skip_lacking: false,
+        withheld: Vec::new(),
+    };
     let mut all = Study::default();
     let mut device = BlackBox::new(model);
     Session::new(&mut device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut all).unwrap();
@@ -83,6 +91,7 @@ fn steps_with_widths_floors_and_overflow_of_their_own_are_recovered() {
             time: Duration::MAX,
             catalogue: false,
             found_rules: Vec::new(),
+            withheld: Vec::new(),
             work: WORK,
         };
         let identification = identify(&mut BlackBox::new(&model), design.instruction, plan).unwrap();

@@ -29,7 +29,7 @@ const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 const SHORT: &str = "mma.m16n8k8.f32.bf16.bf16.f32";
 
 fn plan(catalogue: bool, time: Duration) -> Plan {
-    Plan { seed: 1, budget: 20_000, time, catalogue, found_rules: Vec::new(), work: WORK }
+    Plan { seed: 1, budget: 20_000, time, catalogue, found_rules: Vec::new(), withheld: Vec::new(), work: WORK }
 }
 
 /// A device that gives `code` of each output's number.

@@ -17,8 +17,15 @@ use crate::{
 fn inputs_that_decide_keys_are_reduced_and_answered_by_the_device() {
     let (model, i) = (Model::load("hopper").unwrap(), listed("mma.m16n8k8.f16.f16.f16.f16"));
     let mut device = BlackBox::new(&model);
-    let plan =
-        Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work: WORK };
+    let plan = Plan {
+        seed: 1,
+        budget: 20_000,
+        time: Duration::MAX,
+        catalogue: true,
+        found_rules: Vec::new(),
+        withheld: Vec::new(),
+        work: WORK,
+    };
     let mut identification = identify(&mut device, i, plan).unwrap();
     let tested = tested(&identification).unwrap().unwrap();
     let asked = identify::evidence(&identification, &tested);
@@ -90,7 +97,15 @@ fn a_key_that_only_changes_with_another_one_is_open_in_a_pair() {
 fn pairs_that_few_answers_leave_open_are_asked_of_the_device() {
     let (model, i) = (Model::load("hopper").unwrap(), listed("mma.m16n8k8.f16.f16.f16.f16"));
     let mut device = BlackBox::new(&model);
-    let plan = Plan { seed: 1, budget: 6, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work: WORK };
+    let plan = Plan {
+        seed: 1,
+        budget: 6,
+        time: Duration::MAX,
+        catalogue: true,
+        found_rules: Vec::new(),
+        withheld: Vec::new(),
+        work: WORK,
+    };
     let mut identification = identify(&mut device, i, plan).unwrap();
     let mut tested = tested(&identification).unwrap().unwrap();
     let before = (tested.pairs.len(), identification.asked.count());

@@ -290,6 +290,7 @@ fn open_hardware_is_identified_from_nothing() {
             time: Duration::MAX,
             catalogue: false,
             found_rules: Vec::new(),
+            withheld: Vec::new(),
             work: WORK,
         };
         let identification = identify(&mut unit, i, plan).unwrap();

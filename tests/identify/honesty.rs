@@ -16,7 +16,15 @@ const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 /// With a part of the usual work: what no rule describes takes all of it.
 fn plan() -> Plan {
     let work = WORK / amount(24, 8);
-    Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work }
+    Plan {
+        seed: 1,
+        budget: 20_000,
+        time: Duration::MAX,
+        catalogue: true,
+        found_rules: Vec::new(),
+        withheld: Vec::new(),
+        work,
+    }
 }
 
 /// What is found of a device, and what a held-out run of so many cases says of it.

@@ -97,8 +97,15 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
     });
     for (i, model) in shipped.chain(of_user).filter(|(i, _)| thorough() || !slow(i)).step_by(amount(3, 1)) {
         for catalogue in [false, true].into_iter().take(amount(1, 2)) {
-            let plan =
-                Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue, found_rules: Vec::new(), work: WORK };
+            let plan = Plan {
+                seed: 1,
+                budget: 20_000,
+                time: Duration::MAX,
+                catalogue,
+                found_rules: Vec::new(),
+                withheld: Vec::new(),
+                work: WORK,
+            };
             let identification = identify(&mut BlackBox::new(&model), i, plan).unwrap();
             let what = format!("{i}, catalogue {catalogue}:\n{}", identification.text());
             assert_eq!((identification.misses, held_out(&identification, &model, i, 10_000)), (0, 0), "{what}");

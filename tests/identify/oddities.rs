@@ -146,6 +146,7 @@ fn an_oddity_of_a_unit_is_found_and_none_where_there_is_none() {
             time: Duration::MAX,
             catalogue: false,
             found_rules: Vec::new(),
+            withheld: Vec::new(),
             work: WORK,
         };
         let identification = identify(&mut unit, i, plan).unwrap();

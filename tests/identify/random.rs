@@ -88,6 +88,7 @@ fn a_unit_that_rounds_at_random_is_told_with_its_random_bits() {
             time: Duration::MAX,
             catalogue: false,
             found_rules: Vec::new(),
+            withheld: Vec::new(),
             work: WORK,
         };
         let error = identify(&mut unit, i, plan).unwrap_err().to_string();

@@ -43,6 +43,7 @@ fn shipped_rules_are_recovered_from_nothing() {
             time: Duration::MAX,
             catalogue: false,
             found_rules: Vec::new(),
+            withheld: Vec::new(),
             work: WORK,
         };
         let identification = identify(&mut BlackBox::new(&model), i, plan).unwrap();
@@ -59,8 +60,15 @@ fn with_the_catalogue_every_shipped_rule_is_known_and_stays_as_it_is() {
         distinct(&model).into_iter().map(move |i| (model.clone(), i)).collect::<Vec<_>>()
     });
     for (model, i) in all.step_by(amount(320, 12)) {
-        let plan =
-            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, found_rules: Vec::new(), work: WORK };
+        let plan = Plan {
+            seed: 1,
+            budget: 20_000,
+            time: Duration::MAX,
+            catalogue: true,
+            found_rules: Vec::new(),
+            withheld: Vec::new(),
+            work: WORK,
+        };
         let identification = identify(&mut BlackBox::new(&model), i, plan).unwrap();
         let what = format!("{} {i}:\n{}", model.name, identification.text());
         assert_eq!(

@@ -32,7 +32,15 @@ fn changed(model: &str, from: &str, to: &str) -> Model {
 /// The report of what is found of a device.
 fn reported(device: &mut BlackBox, i: &Instruction) -> Report {
     let limits = Limits { cases: 20_000, ..Limits::of(device, None, Some(20_000)) };
-    let request = Request { seed: 1, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
+    let request = Request {
+        seed: 1,
+        catalogue: true,
+        nans: Nans::ByCode,
+        limits,
+        date: None,
+        skip_lacking: false,
+        withheld: Vec::new(),
+    };
     let mut study = Study::default();
     Session::new(device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut study).unwrap();
     let mut report = Report::new("identify", "");

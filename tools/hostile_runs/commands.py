@@ -83,6 +83,7 @@ features --instr HALF --device model:volta.toml
 features --instr HALF --device model:volta --device volta.toml --output json --out o.json
 identify --device trace:half.safetensors --model-out o.toml --output json --out o.json
 identify --device trace:whole.safetensors
+survey --instr HALF --device model:volta.toml --cases 1000 --out o
 distinguish model:volta model:ampere --instr HALF --cases 1000 --output json --out o.json
 distinguish model:volta.toml exec:./device --instr HALF --cases 100 --timeout 20
 distinguish --instr HALF --plot o.svg

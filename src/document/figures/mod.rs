@@ -159,7 +159,7 @@ fn instructions(table: &Table) -> Instructions {
 }
 
 /// A name in lower case for files.
-fn slug(text: &str) -> String {
+pub(crate) fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let parts: String = text.chars().map(plain).collect();
     parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")

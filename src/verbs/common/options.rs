@@ -250,6 +250,12 @@ pub(crate) fn model_name(text: &str) -> Result<String> {
     Ok(arithmetic::named(name).unwrap_or(name).into())
 }
 
+/// Parses the name or alias of a shipped model.
+pub(crate) fn shipped_model(text: &str) -> std::result::Result<String, String> {
+    let unknown = || format!("no shipped model has this name; did you mean {}?", arithmetic::suggested(text, &[]));
+    arithmetic::named(text.strip_prefix("model:").unwrap_or(text)).map(String::from).ok_or_else(unknown)
+}
+
 /// Parses a whole number within `range`.
 pub(crate) fn integer<T>(
     range: RangeInclusive<T>,

@@ -10,7 +10,7 @@ use clap::{Arg, Args};
 use super::{
     drawings::figure_file,
     named::named,
-    options::{array_file, cases, device_name, integer, model_name, output_file, safetensors},
+    options::{array_file, cases, device_name, integer, model_name, output_file, safetensors, shipped_model},
 };
 use crate::{campaign::MOST_CASES, device::DeviceName, inputs::Init, probe::MAX_SAMPLES, product::ArrayFile};
 
@@ -62,6 +62,10 @@ shared! {
     /// Model, by name or file (repeatable) [default: all]
     #[arg(long = "model", value_name = "MODEL", value_parser = model_name, help_heading = "What")]
     Models { models: Vec<String> }
+
+    /// Withhold this shipped model (repeatable)
+    #[arg(long = "without-model", value_name = "MODEL", value_parser = shipped_model, help_heading = "What")]
+    WithoutModels { without_models: Vec<String> }
 
     /// Instruction: name, PTX or machine code, or a TOML file (repeatable)
     #[arg(long = "instr", value_name = "NAME", help_heading = "What")]

@@ -15,6 +15,11 @@ pub(crate) trait Verb {
         false
     }
 
+    /// True if the verb starts this program again, which the library is not.
+    fn starts_commands(&self) -> bool {
+        false
+    }
+
     /// Figures of the result, if the verb draws any.
     ///
     /// # Errors

@@ -6,7 +6,6 @@ use super::{Finding, Limits, Request, Session, Study, words::support};
 use crate::{
     Result, Stage,
     arithmetic::Rule,
-    comparison::Nans,
     device::Device,
     distinction::{
         DevicePair, DifferenceCause, DifferenceReason, DistinctionVerdict, InstructionDistinction, observable,
@@ -78,7 +77,7 @@ fn rule(device: &mut dyn Device, i: &Instruction, seed: u64) -> Result<Option<Si
         cases: HELD_OUT,
         held_out_time: Some(HELD_OUT_TIME),
     };
-    let request = Request { seed, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
+    let request = Request { seed, limits, ..Request::new(device) };
     let mut all = Study::default();
     Session::new(device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut all)?;
     let side = |finding: Finding| {

@@ -81,8 +81,13 @@ pub(super) fn short(value: &Value) -> String {
 
 /// A model file of these rules.
 pub(super) fn model(rules: &[Rule]) -> String {
-    let head = "name = \"identified\"\ntitle = \"identified arithmetics\"\nversion = 1\n";
-    rules.iter().fold(head.into(), |text, listed| format!("{text}\n[[rule]]\n{}", rule(&listed.table())))
+    model_text("identified", "identified arithmetics", rules)
+}
+
+/// A model file of this name, with these rules.
+pub fn model_text(name: &str, title: &str, rules: &[Rule]) -> String {
+    let head = format!("name = {}\ntitle = {}\nversion = 1\n", Value::from(name), Value::from(title));
+    rules.iter().fold(head, |text, listed| format!("{text}\n[[rule]]\n{}", rule(&listed.table())))
 }
 
 /// The model file of the rules that were found, each with its evidence.

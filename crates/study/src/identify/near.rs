@@ -38,7 +38,7 @@ pub fn likeness(identification: &Identification) -> Option<Likeness> {
         return Some(same(of.clone(), &part));
     }
     let mut nearest: Option<(bool, usize, Likeness)> = None;
-    for start in starts::known(&part, identification.generation.as_deref()) {
+    for start in starts::known(&part, identification.generation.as_deref(), &identification.withheld) {
         if interrupt::pending().is_some() {
             break;
         }
@@ -91,7 +91,7 @@ impl Identification {
         let known_of_part = |start: &Start| start.known.clone().filter(|(_, instruction)| *instruction == part.name);
         let agrees =
             |start: &Start| known_of_part(start).filter(|_| self.is_given_by(&start.rule)).map(|of| called(&of, &part));
-        starts::known(&part, self.generation.as_deref()).iter().filter_map(agrees).collect()
+        starts::known(&part, self.generation.as_deref(), &self.withheld).iter().filter_map(agrees).collect()
     }
 
     /// True if a rule gives every answer.

@@ -64,6 +64,8 @@ pub struct Plan {
     pub catalogue: bool,
     /// Rules found for other instructions of the device, which are tried before all others.
     pub found_rules: Vec<Rule>,
+    /// Shipped models that the search does not know.
+    pub withheld: Vec<String>,
     /// Products, about, that one stage of the search may compute; usually [`WORK`].
     pub work: u64,
 }
@@ -91,6 +93,8 @@ pub struct Identification {
     pub uniform: Option<Uniform>,
     /// The shipped model of the generation that the device reports.
     pub generation: Option<String>,
+    /// Shipped models that the search did not know.
+    pub withheld: Vec<String>,
     /// The NaN codes that count as equal.
     /// If all do, the answers do not measure the keys of NaN.
     pub nans: Nans,
@@ -135,9 +139,10 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     }
     let mut starts = starts::of_found_rules(&plan.found_rules, &part);
     if plan.catalogue {
-        starts.extend(starts::known(&part, generation.as_deref()));
+        starts.extend(starts::known(&part, generation.as_deref(), &plan.withheld));
     }
-    Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, None)
+    let identification = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, None)?;
+    Ok(Identification { withheld: plan.withheld, ..identification })
 }
 
 /// Continues an earlier search with cases that its rule misses; nothing is asked twice.
@@ -158,11 +163,13 @@ pub fn go_on(device: &mut dyn Device, earlier: &Identification, cases: &[Case], 
     bench.ask(&tiles)?;
     // The stream goes on after the number of all asked tiles, because fewer of them were tiles of the stream.
     let stream = Stream { part: part.clone(), seed: plan.seed, next: earlier.asked.count() as u64 };
-    let starts = if plan.catalogue { starts::known(&part, earlier.generation.as_deref()) } else { Vec::new() };
+    let known = || starts::known(&part, earlier.generation.as_deref(), &plan.withheld);
+    let starts = if plan.catalogue { known() } else { Vec::new() };
     let candidate = earlier.rule.clone().map(|rule| Found { rule, known: None, misses: 0 });
     let generation = earlier.generation.clone();
     let identification = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, candidate)?;
-    Ok(Identification { executions: earlier.executions + identification.executions, ..identification })
+    let executions = earlier.executions + identification.executions;
+    Ok(Identification { executions, withheld: plan.withheld, ..identification })
 }
 
 /// Works out the arithmetic that a recording shows, of all that the language has; nothing can be asked.
@@ -184,7 +191,7 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
         bench.recall(&trace.inputs.slice(from, to), &trace.d.slice(from * each, to * each))
     })?;
     let generation = Generation::of_recording(&trace.metadata).shipped_model().map(String::from);
-    let starts = if catalogue { starts::known(&part, generation.as_deref()) } else { Vec::new() };
+    let starts = if catalogue { starts::known(&part, generation.as_deref(), &[]) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
     Dialogue::new(bench, stream, WORK).run(&trace.instruction, &starts, generation, None)
 }
@@ -388,6 +395,7 @@ impl<'a> Dialogue<'a> {
             failure,
             uniform,
             generation: None,
+            withheld: Vec::new(),
             nans: Nans::ByCode,
         }
     }

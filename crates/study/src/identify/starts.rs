@@ -27,7 +27,8 @@ pub(super) struct Start {
 /// The rules that shipped models have for instructions with the same formats, each once.
 ///
 /// The rules of the instruction itself come first. A rule of several models is attributed to the model `generation`, if it has the rule.
-pub(super) fn known(i: &Instruction, generation: Option<&str>) -> Vec<Start> {
+/// The models `withheld` give none.
+pub(super) fn known(i: &Instruction, generation: Option<&str>, withheld: &[String]) -> Vec<Start> {
     let same = |other: &&Instruction| {
         [other.a, other.b, other.c, other.d] == [i.a, i.b, i.c, i.d]
             && other.scale == i.scale
@@ -35,7 +36,8 @@ pub(super) fn known(i: &Instruction, generation: Option<&str>) -> Vec<Start> {
     };
     let mut instructions: Vec<&Instruction> = isa::all().iter().filter(same).collect();
     instructions.sort_by_key(|other| (other.name != i.name, other.k != i.k));
-    let mut models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
+    let shown = shipped().filter(|name| withheld.iter().all(|other| other != name));
+    let mut models: Vec<Model> = shown.filter_map(|name| Model::load(name).ok()).collect();
     models.sort_by_key(|model| Some(&model.name[..]) != generation);
     let mut starts: Vec<Start> = Vec::new();
     for instruction in instructions {

@@ -60,6 +60,8 @@ pub struct Request {
     pub date: Option<String>,
     /// True if instructions that the device lacks are left out, false if they end the study.
     pub skip_lacking: bool,
+    /// Shipped models that the searches do not know.
+    pub withheld: Vec<String>,
 }
 
 impl Request {
@@ -67,7 +69,8 @@ impl Request {
     /// The limits suit the device.
     pub fn new(device: &dyn Device) -> Request {
         let limits = Limits::of(device, None, None);
-        Request { seed: 0, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false }
+        let (nans, withheld) = (Nans::ByCode, Vec::new());
+        Request { seed: 0, catalogue: true, nans, limits, date: None, skip_lacking: false, withheld }
     }
 }
 
@@ -237,6 +240,19 @@ pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Na
     Ok(finding)
 }
 
+/// The source of the answers of a device; those of a model are assumed.
+pub fn source(Identity { name, description, .. }: &Identity, date: &Option<String>) -> EvidenceSource {
+    match name.model() {
+        Some(_) => EvidenceSource::Assumed { why: format!("as {name} computes it") },
+        None => EvidenceSource::Measured {
+            device: format!("{name} ({description})"),
+            date: date.clone(),
+            cases: None,
+            files: None,
+        },
+    }
+}
+
 /// A session with a device, whose instructions are identified one after the other.
 ///
 /// A rule that is found is tried first for the next instruction.
@@ -344,7 +360,12 @@ impl<'a> Session<'a> {
                 Err(error) if self.request.skip_lacking && error.is_unavailable() => study.lacking.push(error),
                 Err(error) => stopped = stopped.and(Err(error)),
                 Ok(identification) => {
-                    let finding = Finding::new(identification, self.request.nans, seconds, self.source());
+                    let finding = Finding::new(
+                        identification,
+                        self.request.nans,
+                        seconds,
+                        source(self.device.identity(), &self.request.date),
+                    );
                     if finding.identification.misses == 0 {
                         self.rules.extend(finding.identification.rule.clone());
                     }
@@ -355,20 +376,6 @@ impl<'a> Session<'a> {
             }
         }
         stopped
-    }
-
-    /// The source of the answers of the device.
-    fn source(&self) -> EvidenceSource {
-        let Identity { name, description, .. } = self.device.identity();
-        match self.device.model() {
-            Some(_) => EvidenceSource::Assumed { why: format!("as {name} computes it") },
-            None => EvidenceSource::Measured {
-                device: format!("{name} ({description})"),
-                date: self.request.date.clone(),
-                cases: None,
-                files: None,
-            },
-        }
     }
 
     /// Holds the first waiting finding against the device.
@@ -394,8 +401,8 @@ impl<'a> Session<'a> {
 
     fn plan(&self) -> Plan {
         let Request { seed, catalogue, limits, .. } = *self.request;
-        let found_rules = self.rules.clone();
-        Plan { seed, budget: limits.search, time: limits.search_time, catalogue, found_rules, work: WORK }
+        let (found_rules, withheld) = (self.rules.clone(), self.request.withheld.clone());
+        Plan { seed, budget: limits.search, time: limits.search_time, catalogue, found_rules, withheld, work: WORK }
     }
 
     /// Compares the rule of a finding with the device, and works out what decided its lines.
