@@ -23,6 +23,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<catalogue::CodeRow>(),
         Declaration::of::<catalogue::conversions::ConversionInstructionRow>(),
         Declaration::of::<catalogue::conversions::DisagreementRow>(),
+        Declaration::of::<catalogue::DisclosureRow>(),
         Declaration::of::<catalogue::EvidenceRow>(),
         Declaration::of::<catalogue::GpuRow>(),
         Declaration::of::<catalogue::KeyRow>(),

@@ -29,7 +29,7 @@ fn run() -> Result<(), String> {
     let matrix = targets::relation(
         &targets,
         targets::Kind::Matrix,
-        &["src/isa/nvidia.csv", "src/isa/amd.csv", "src/isa/arm.csv", "src/isa/x86.csv"],
+        &["src/isa/nvidia.csv", "src/isa/amd.csv", "src/isa/arm.csv", "src/isa/riscv.csv", "src/isa/x86.csv"],
     )?;
     collect::write("matrix_support.rs", &matrix)?;
     let scalar = targets::relation(&targets, targets::Kind::Scalar, &["src/isa/scalar.csv", "src/isa/scalar-x86.csv"])?;

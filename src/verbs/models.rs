@@ -17,6 +17,8 @@ Examples:
       the rules of one model, with their evidence
   tcnum models hopper --instr mma.m16n8k32.f32.e4m3.e4m3.f32
       the operations of one instruction
+  tcnum models riscv --disclosure --output csv
+      RISC-V's disclosure (G, psm, rnd); such a file takes the place of a model file
   tcnum models --keys
       the keys of model files
 More: models/README.md";
@@ -34,6 +36,9 @@ pub(super) struct Arguments {
     /// Explain the keys of model files
     #[arg(long, conflicts_with = "model")]
     pub keys: bool,
+    /// Print the model's disclosure of RISC-V matrix tiles: (G, psm, rnd) of each geometry
+    #[arg(long, requires = "model", conflicts_with = "instructions")]
+    pub disclosure: bool,
     /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
@@ -53,6 +58,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if arguments.keys {
         report.answer = Some(catalogue::answer_of_keys());
         report.tables.extend([catalogue::keys(), catalogue::node_keys()]);
+    } else if let (Some(name), true) = (&arguments.model, arguments.disclosure) {
+        report.tables.push(catalogue::disclosure_of(&Model::load(name)?)?);
     } else if let (Some(name), false) = (&arguments.model, arguments.instructions.is_empty()) {
         let model = Model::load(name)?;
         let evaluator = |name: &String| model.evaluator(&isa::resolve(name)?);

@@ -233,12 +233,12 @@ fn pages_count_models_generations_and_experiments_as_the_program_does() {
     let gpus = models.iter().filter(|name| gpu(name)).count();
     let plain = |name: &str| text(name).split_whitespace().collect::<Vec<_>>().join(" ");
     let (all, experiments) = (models.len(), tcnum::experiment::shipped().count());
-    let [gpus, arm, x86, others] = [gpus, of("arm"), of("x86"), all - gpus].map(in_words);
+    let [gpus, arm, riscv, x86, others] = [gpus, of("arm"), of("riscv"), of("x86"), all - gpus].map(in_words);
     for (page, said) in [
         (
             "README.md",
             format!(
-                "`tcnum models` lists {all} models: {gpus} GPU generations of NVIDIA and AMD, {arm} of Arm, {x86} of x86."
+                "`tcnum models` lists {all} models: {gpus} GPU generations of NVIDIA and AMD, {arm} of Arm, {riscv} of RISC-V, {x86} of x86."
             ),
         ),
         ("CITATION.cff", format!("models of {gpus} generations of GPUs and {others} of processors")),

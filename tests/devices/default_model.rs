@@ -30,6 +30,8 @@ fn a_simulated_device_agrees_with_itself_without_a_model_being_named() {
         let instruction = match name {
             "volta" | "turing" => "mma.m8n8k4.f32.f16.f16.f32",
             "x86" => "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32",
+            "x86-ace" => "top2bf16ps.m16n16k2.f32.bf16.bf16.f32",
+            _ if name.starts_with("riscv") => "vfwbdota.m1n8k8.f32.bf16.bf16.f32",
             _ if name.starts_with("cdna") => "mfma.32x32x8.f32.f16.f16.f32",
             _ if name.starts_with("rdna") => "vwmma.16x16x16.f32.f16.f16.f32",
             _ if name.starts_with("arm") => "bfmmla.m2n2k4.f32.bf16.bf16.f32",

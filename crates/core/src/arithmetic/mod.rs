@@ -4,6 +4,7 @@
 //! For an instruction a rule is lowered to a [`Program`], which the [`Evaluator`] runs: one element at a time by the
 //! reference, many at a time by the fast evaluator. Nothing here asks for a GPU by name.
 
+pub mod disclosure;
 mod evaluator;
 mod fast;
 mod language;

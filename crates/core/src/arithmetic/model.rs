@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use super::{
-    Evaluator, Model, Program, Rule,
+    Evaluator, Model, Program, Rule, disclosure,
     language::{file::Defect, pattern},
     shipped::{self, of_target},
 };
@@ -17,6 +17,7 @@ use crate::{
 
 impl Model {
     /// Model with this name or alias, or in this file; `model:` may precede it, as for a device.
+    /// A file whose name ends in `.csv` is a [disclosure](disclosure).
     ///
     /// # Errors
     /// A name that is neither shipped nor a readable file; a file that is not a model (with file, line, key and allowed
@@ -35,6 +36,9 @@ impl Model {
             )));
         }
         let text = text::read(path, "the model file")?;
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+            return Model::parse(&disclosure::model_text(&disclosure::read(&text, name)?), name);
+        }
         Model::parse(&text, name)
     }
 

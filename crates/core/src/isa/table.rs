@@ -1,4 +1,4 @@
-//! Instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`, `x86.csv`) and look-up in them.
+//! Instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`, `riscv.csv`, `x86.csv`) and look-up in them.
 //!
 //! A row describes an instruction; `targets/` lists its targets. Each NVIDIA row was assembled and disassembled, with
 //! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales and sm_107a: 13.5.37). For tcgen05, whose operand formats are in a descriptor,
@@ -19,7 +19,12 @@
 //! C7.2). In a matrix multiplication A is in Vn and B, by columns, in Vm. In a form by element A is the element of Vm
 //! that every lane multiplies, and the columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top
 //! elements (`b`, `t`) of the long multiply-adds, the lower or upper half of Vn of `fmlal` and `fmlal2`. FPMR selects
-//! the FP8 formats. `ummla` adds to unsigned numbers, whose codes are those of s32.
+//! the FP8 formats. `ummla` adds to unsigned numbers, whose codes are those of s32. The forms of SME and SVE (C8.2, C9.2)
+//! have registers of 512 bits (`fmopa`, `bfmopa`), or are one segment of 128 or 256 bits.
+//!
+//! RISC-V's rows are the batched dot products of Zvbdota with VLEN = 128 and 256 (A is vs1, the columns of B are the
+//! registers of vs2), `vfwmaccbf16.vf` with eight elements, and the tiles of the Integrated Matrix Extension with
+//! VLEN = 512, SEW = 32, lambda = 4 and LMUL = 1.
 
 use std::sync::OnceLock;
 
@@ -35,8 +40,13 @@ use crate::{
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;
 
-const TABLES: &[&str] =
-    &[include_str!("nvidia.csv"), include_str!("amd.csv"), include_str!("arm.csv"), include_str!("x86.csv")];
+const TABLES: &[&str] = &[
+    include_str!("nvidia.csv"),
+    include_str!("amd.csv"),
+    include_str!("arm.csv"),
+    include_str!("riscv.csv"),
+    include_str!("x86.csv"),
+];
 
 /// Families whose n is a parameter, with the m of the listed forms and the smallest n.
 const PARAMETRIC: &[(&str, &str, &str)] = &[("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];

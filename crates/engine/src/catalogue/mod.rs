@@ -10,6 +10,8 @@ pub mod conversions;
 #[cfg(feature = "figures")]
 mod devices;
 #[cfg(feature = "figures")]
+mod disclosures;
+#[cfg(feature = "figures")]
 mod instructions;
 #[cfg(feature = "figures")]
 mod models;
@@ -24,6 +26,8 @@ pub use blocks::{BlockRow, answer as answer_of_blocks, blocks};
 pub use codes::{CodeRow, Landmark, codes, landmarks};
 #[cfg(feature = "figures")]
 pub use devices::{AbsentUnitRow, GpuRow, ProcessorRow, SimulatedRow, Spelling, devices};
+#[cfg(feature = "figures")]
+pub use disclosures::{DisclosureRow, of_model as disclosure_of};
 #[cfg(feature = "figures")]
 pub use instructions::{MatrixRow, ScalarRow, instructions};
 #[cfg(feature = "figures")]
