@@ -1,4 +1,6 @@
-//! The models that a survey compares with: of the device's generation, else the nearest; and of the generation before.
+//! The models that a survey compares with.
+//!
+//! They are the one of the device's generation, else the nearest, and the one of the generation before.
 
 use super::{Progressed, Survey};
 use crate::{

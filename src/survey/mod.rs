@@ -119,7 +119,8 @@ impl Survey {
         Ok(Survey { request, folder, plan, identity, instructions, comparison, kept, wrong, interrupted, ended_in })
     }
 
-    /// Takes the steps whose results the folder lacks. It ends at a failure of the device or an interruption.
+    /// Takes the steps whose results the folder lacks.
+    /// It ends at a failure of the device or an interruption.
     ///
     /// # Errors
     /// A file cannot be written; this program cannot be started.

@@ -19,7 +19,7 @@ const NAMED: usize = 2;
 pub(super) struct News {
     /// The answer in short.
     pub(super) lead: String,
-    /// What is new, most important first.
+    /// Sentences on what is new, most important first.
     pub(super) sentences: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The plan of a survey: its steps, each a command of this program, and the generation before each model.
+//! The plan of a survey: its steps, each a command, and the generation before each model.
 
 use std::collections::BTreeMap;
 

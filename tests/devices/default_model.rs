@@ -2,7 +2,10 @@
 
 use crate::program::{tcnum, validate_report};
 use serde_json::Value;
-use tcnum::arithmetic::shipped;
+use tcnum::{
+    arithmetic::{Model, shipped},
+    isa::{self, Instruction},
+};
 
 const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 
@@ -27,15 +30,11 @@ fn text(value: &Value) -> &str {
 fn a_simulated_device_agrees_with_itself_without_a_model_being_named() {
     for name in shipped() {
         let device = format!("model:{name}");
-        let instruction = match name {
-            "volta" | "turing" => "mma.m8n8k4.f32.f16.f16.f32",
-            "x86" => "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32",
-            "x86-ace" => "top2bf16ps.m16n16k2.f32.bf16.bf16.f32",
-            _ if name.starts_with("riscv") => "vfwbdota.m1n8k8.f32.bf16.bf16.f32",
-            _ if name.starts_with("cdna") => "mfma.32x32x8.f32.f16.f16.f32",
-            _ if name.starts_with("rdna") => "vwmma.16x16x16.f32.f16.f16.f32",
-            _ if name.starts_with("arm") => "bfmmla.m2n2k4.f32.bf16.bf16.f32",
-            _ => BF16,
+        let model = Model::load(name).unwrap();
+        let covered = |i: &&Instruction| i.d.name == "f32" && i.scale.is_none() && model.rule(i).is_some();
+        let instruction = match isa::find(BF16).ok().filter(|i| covered(&i)) {
+            Some(_) => BF16,
+            None => &isa::all().iter().find(covered).unwrap().name,
         };
         let probe = report(0, &["probe", "--device", &device, "--instr", instruction, "--samples", "50"]);
         assert_eq!(probe["tables"]["profile"][0]["model"], name);

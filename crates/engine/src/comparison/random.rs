@@ -1,4 +1,6 @@
-//! Rounding by random bits that a unit draws itself: both neighbours are right, and their frequencies are tested.
+//! Rounding by random bits that a unit draws itself.
+//!
+//! Both neighbours are right, and their frequencies are tested.
 
 use super::binomial::{Binomial, Limits};
 
@@ -12,7 +14,8 @@ pub struct RandomRounding {
     pub bits: u32,
 }
 
-/// Equal roundings: a distance from the neighbour towards zero, and how often the answer lies away from zero.
+/// Equal roundings of one sum.
+/// They have a distance from the neighbour towards zero, and a number of answers away from zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frequency {
     /// Distance from the neighbour towards zero, in units of the last place (0 to 1).

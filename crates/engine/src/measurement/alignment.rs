@@ -80,7 +80,8 @@ impl AlignmentCuts {
     }
 }
 
-/// The finding for a step that does not align, by the others: a word where no step may lose small terms.
+/// The finding for a step that does not align, by the others.
+/// It is a word where no step may lose small terms.
 fn without(steps: &OrderSteps, why: &str) -> Result<Finding> {
     match (steps.aligned(), steps.is_exact()) {
         (Some(_), _) => unknown(why),

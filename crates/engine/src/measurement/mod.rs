@@ -1,4 +1,4 @@
-//! The measurement of an arithmetic by directed sums of a few terms: what `features` reports, and `identify` begins with.
+//! The measurement of an arithmetic by directed sums of a few terms, which `features` reports.
 //!
 //! No model of the device is assumed. The order of the sum ([`crate::order`]) shows which terms meet in one step; inputs for products,
 //! alignment and results are made for that order. A property that the formats cannot show is not guessed: it has a reason instead.

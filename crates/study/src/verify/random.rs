@@ -1,4 +1,4 @@
-//! A unit that draws its own random bits, against the sum that its model rounds: neighbours and frequencies.
+//! A unit that draws its own random bits, against the sum that its model rounds.
 //!
 //! c and one product make a sum at a chosen distance from a number of D. Each distance is asked many times. An answer has
 //! to be a neighbour of the sum, and the answers away from zero have to be as frequent as the random bits make them.
@@ -78,7 +78,7 @@ pub fn verify_all(
 ) -> Result<()> {
     let (judge, model, note) = selection::model(request.model.as_deref(), device, &request.instructions)?;
     report.notes.extend(note);
-    report.notes.push(format!("The sum before its last rounding is that of the model {judge}."));
+    report.notes.push(format!("The model {judge} gives the sum before its last rounding."));
     let random = RandomRequest { rounding, cases: request.cases.unwrap_or(DEFAULT_CASES) };
     let outcome =
         request.instructions.iter().try_for_each(|instruction| verify(device, &model, instruction, random, report));

@@ -1,12 +1,12 @@
-//! Conversion instructions of all instruction sets in one table, and where public sources disagree about them.
+//! Conversion instructions of all instruction sets in one table.
+//!
+//! A second one has the disagreements of public sources about them.
 //!
 //! A row states what its instruction does at the corners of its formats. A row with a rule is executed by the
 //! soft-float, and a test compares every word with the execution: `words` finds the words, `rule` executes.
 
 mod rule;
 mod table;
-#[cfg(test)]
-mod tests;
 mod words;
 
 pub use rule::{ConversionRule, ConversionRun, lane_random};
@@ -177,3 +177,6 @@ fn spelled(spelling: &str, wanted: &str) -> bool {
     let spelling = spelling.to_lowercase();
     spelling.contains(wanted) || pattern::matches(&spelling, wanted)
 }
+
+#[cfg(test)]
+mod tests;

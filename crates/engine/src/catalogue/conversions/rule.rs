@@ -1,4 +1,4 @@
-//! What a row of the table computes: its rule, read from words, and executed by the soft-float.
+//! The rule of a row of the table, read from its words and executed by the soft-float.
 
 use crate::{
     arithmetic::scalar_rule::ScalarRule,
@@ -107,7 +107,8 @@ impl ConversionRun<'_> {
     }
 }
 
-/// Random bits of each lane of `cvt.rs` from its operand `rbits`, the lowest lane first; `None` for other forms.
+/// Random bits of each lane of `cvt.rs` from its operand `rbits`, the lowest lane first.
+/// `None` for other forms.
 ///
 /// The PTX manual gives the fields. That the first operand of a pair of narrow lanes reads them in reverse order was
 /// measured on a B200 by others.

@@ -124,7 +124,8 @@ impl Conversion {
         scalar::all().iter().filter(converts).filter(described).collect()
     }
 
-    /// Rules that the soft-float executes, one for each instruction of the scalar tables, or one; `None` if it has none.
+    /// Rules that the soft-float executes; `None` if it has none.
+    /// There is one for each instruction of the scalar tables, or one.
     pub fn rules(&self) -> Option<Vec<ConversionRule>> {
         let read = |form| ConversionRule::read(form, &self.rule).expect("a rule of the table has words that are known");
         let forms = self.forms();

@@ -130,7 +130,8 @@ impl Corners<'_> {
         self.by_sign(|negative| self.source().infinity(negative).into_iter().collect())
     }
 
-    /// Finite values beyond the largest number by more than half its last place; a whole one for random rounding.
+    /// Finite values beyond the largest number by more than half its last place.
+    /// For random rounding it is a whole one.
     fn too_large(&self) -> String {
         let format = self.result();
         let largest = format.to_f64(format.largest(false));
@@ -270,7 +271,7 @@ impl Corners<'_> {
         self.single(zero, |_, code| self.named(code, true)).unwrap_or_else(|| "-".into())
     }
 
-    /// What -1 becomes where the result has no sign.
+    /// The result of -1 where it has no sign.
     fn negative(&self) -> String {
         let (source, format) = (self.source(), self.result());
         let minus_one = source.encode_f64(-1.0, Rounding::Rz, Overflow::Saturate);
@@ -290,7 +291,8 @@ struct Tie {
     neighbours: [u64; 2],
 }
 
-/// Operands that show every word: all codes of up to 16 bits, else the boundaries of the result and specials.
+/// Operands that show every word.
+/// They are all codes of up to 16 bits, else the boundaries of the result and specials.
 fn samples(form: &Form) -> BTreeSet<u64> {
     let (source, result) = (form.source, form.result);
     if source.bits <= 16 {
