@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{arithmetics::trees, machine::amount};
 use tcnum::{
     Error, Result,
-    arithmetic::{ElementaryOperation, Evaluator, Model, shipped},
+    arithmetic::{ElementaryOperation, Evaluator, Model, Sum, shipped},
     format::Format,
     isa::{self, Case},
 };
@@ -47,6 +47,11 @@ fn defect(evaluator: &Evaluator, tree: &FoundOrder) -> Option<String> {
     let expected = order::of_program(evaluator.program()).expect("a floating-point program");
     let invented = !steps(&tree.order).is_subset(&steps(&expected));
     let other = invented || !is_open(&tree.order) && tree.order != expected;
+    if !tree.cancels {
+        let flips = |sum: &Sum| sum.alignment.is_some_and(|alignment| alignment.complement);
+        let may = evaluator.program().operations().any(|o| matches!(o, ElementaryOperation::Sum(sum) if flips(sum)));
+        return (!may).then(|| format!("a term and its opposite leave a rest\n{}", evaluator.program()));
+    }
     let wrong = !tree.contradictions.is_empty() || other && !is_cut(evaluator);
     wrong.then(|| {
         let (actual, known) = (order::notation(&tree.order), order::notation(&expected));

@@ -73,7 +73,9 @@ impl Expected<'_> {
             [rule.operand_subnormals, rule.result_subnormals].map(|subnormals| subnormals != Subnormals::Keep);
         let of_targets = rule.result.is_some_and(|to| format!("{to:?}").contains("SignedZero"));
         self.is("subnormal A, B", flushed(operands));
-        self.is("subnormal C", flushed(operands || results));
+        if rule.nodes.is_empty() {
+            self.is("subnormal C", flushed(operands || results));
+        }
         self.is("subnormal D", flushed(results || of_targets));
         self.is_asked("infinities", "IEEE");
         self.nan();

@@ -4,7 +4,7 @@ use super::{Leaf, Manner, WIDE};
 use crate::{
     Error, Result,
     bench::{Ask, Exponents, Subnormal, Term, TermBench, code, power, stands_for},
-    format::{Finite, Format},
+    format::{Class, Finite, Format},
     isa::{Case, Instruction},
 };
 
@@ -150,6 +150,15 @@ impl<'a> Masks<'a> {
             outputs.extend(self.bench.codes(&cases)?);
         }
         Ok(outputs)
+    }
+
+    /// True if c and the last product, of one magnitude and opposite signs, have the sum 0.
+    pub(super) fn cancels(&mut self) -> Result<bool> {
+        let last = self.leaves.len() - 1;
+        let huge = self.huge[0].min(self.huge[last]);
+        let pairs = [false, true].map(|negative| vec![(0, negative, huge), (last, !negative, huge)]);
+        let outputs = self.outputs(&pairs)?;
+        Ok(outputs.iter().all(|code| self.bench.i.d.decode(*code).class == Class::Zero))
     }
 
     /// Exponents of the huge terms and the tiny term of a mask, at the largest ratio.

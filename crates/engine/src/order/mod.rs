@@ -81,6 +81,8 @@ pub struct FoundOrder {
     pub checked: usize,
     /// The checks that contradict the tree.
     pub contradictions: Vec<Contradiction>,
+    /// True if c and a product of its magnitude and the other sign leave nothing; else masks tell little.
+    pub cancels: bool,
     /// Smallest and largest ratio of a huge to a tiny term in the masks, as powers of two.
     pub spans: (i32, i32),
 }

@@ -54,7 +54,8 @@ pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<FoundOrder> 
             contradictions.push(Contradiction { huge: [x, y], tiny, kept, case: masks.mask_case(mask) });
         }
     }
-    Ok(FoundOrder { order, asked: masks.asked(), checked, contradictions, spans: masks.spans })
+    let cancels = masks.cancels()?;
+    Ok(FoundOrder { order, asked: masks.asked(), checked, contradictions, cancels, spans: masks.spans })
 }
 
 impl Growing {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{DeviceOrders, InstructionOrder};
 use crate::{
+    base::sentence::listed,
     order::{Contradiction, Leaf, WIDE, drawing, notation},
     report::{Report, Table, Verdict, counted},
 };
@@ -69,8 +70,18 @@ crate::rows! {
 pub fn report(all: &DeviceOrders, name: &str, report: &mut Report) {
     let orders = &all.orders;
     let rows: Vec<TreeRow> = orders.iter().map(row).collect();
-    report.answer = answer(&rows, name);
-    report.holds = rows.iter().all(|row| row.contradictions == 0);
+    let rests: Vec<String> =
+        orders.iter().filter(|order| !order.tree.cancels).map(|order| order.instruction.name.clone()).collect();
+    report.answer = match (&rests[..], &rows[..]) {
+        ([name_of], [_]) => Some(format!(
+            "{name_of} on {name} leaves a rest of a term and its opposite, so masks do not show the order of its sum; the tree is a guess."
+        )),
+        _ => answer(&rows, name),
+    };
+    report.holds = rests.is_empty() && rows.iter().all(|row| row.contradictions == 0);
+    if !rests.is_empty() && rows.len() > 1 {
+        report.notes.push(format!("A term and its opposite leave a rest, so the tree is a guess: {}.", listed(&rests)));
+    }
     report.verdict = Verdict::Contradicted;
     report.notes.extend(all.left_out.iter().cloned().chain(limits(orders)));
     report.tables.push(Table::of("Order of the sum", rows));
