@@ -136,9 +136,11 @@ mod tests {
         let kit = inputs(&i, 0, 0).unwrap();
         let known: Vec<Evaluator> =
             candidates(&kit.part).iter().map(|known| Evaluator::of(known.rule(), &kit.part).unwrap()).collect();
-        let answers: HashSet<Vec<u8>> =
-            known.iter().map(|known| known.execute(&kit.tiles).as_bytes().to_vec()).collect();
-        assert_eq!(answers.len(), known.len());
+        let answers = |tiles: &Tiles| -> usize {
+            known.iter().map(|known| known.execute(tiles).as_bytes().to_vec()).collect::<HashSet<_>>().len()
+        };
+        let told = answers(&kit.tiles);
+        assert!(told >= 8 && told >= answers(&crate::inputs::stream::tiles(&kit.part, 1, 0, 500)), "{told} of {}", known.len());
         assert!(kit.tiles.count <= 24 && kit.apart > 100, "{} tiles, {} groups", kit.tiles.count, kit.apart);
     }
 

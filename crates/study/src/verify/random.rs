@@ -331,7 +331,8 @@ mod tests {
     fn exact(instruction: &Instruction) -> Model {
         let text = format!(
             "name = 'exact'\ntitle = 'exact'\nversion = 1\narchitectures = ['sm_90a']\n[[rule]]\ninstructions = ['{}']\n\
-             evidence = [{{ assumed = 'a test' }}]\nstep = 'exact'\n",
+             evidence = [{{ assumed = 'a test' }}]\nstep = 'exact'\n\
+             result = {{ format = 'f32', rounding = 'RNE' }}\nnan = '0x7fffffff'\n",
             instruction.name
         );
         Model::parse(&text, "exact").unwrap()

@@ -116,7 +116,7 @@ pub fn list(wanted: &str, isa: Option<&str>, report: &mut Report) -> Result<()> 
     let executed = rows.iter().filter(|row| row.rules().is_some()).count();
     report.answer = Some(format!(
         "{}, {executed} of them executed by the soft-float; {}.",
-        counted(rows.len() as u64, "row of conversion instructions"),
+        counted(rows.len() as u64, "row"),
         counted(disagreements.len() as u64, "public disagreement")
     ));
     if !rows.is_empty() {
