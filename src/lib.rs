@@ -123,13 +123,13 @@ pub use tcnum_study::verify;
 
 #[cfg(feature = "cli")]
 use tcnum_engine::{
-    Stage, array, base, campaign, catalogue, checkpoint, distinction, order, product, rows, rule, scheme, set_commit,
-    steps, summary, tensor, trace,
+    Stage, array, base, campaign, catalogue, checkpoint, classes, distinction, order, product, rows, rule, scheme,
+    set_commit, steps, summary, tensor, trace,
 };
 #[cfg(feature = "cli")]
 use tcnum_study::{
-    bound, calc, chain, check, convert, cost, distinguish, emulate, explain, features, gemm, identify, inspect, kit,
-    matching, power, probe, quantise, record, tree,
+    bound, calc, chain, check, convert, cost, coverage, distinguish, emulate, explain, features, gemm, identify,
+    inspect, kit, matching, power, probe, quantise, record, tree,
 };
 
 /// The commit that the program is built from, in hexadecimal; `unknown` outside a repository.

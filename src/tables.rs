@@ -1,9 +1,9 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    atlas, bound, calc, campaign, catalogue, chain, check, comparison, convert, cost, device, diff, distinction,
-    distinguish, emulate, experiment, explain, features, gemm, identify, inspect, kit, matching, power, probe, product,
-    quantise, record,
+    atlas, bound, calc, campaign, catalogue, chain, check, comparison, convert, cost, coverage, device, diff,
+    distinction, distinguish, emulate, experiment, explain, features, gemm, identify, inspect, kit, matching, power,
+    probe, product, quantise, record,
     report::{self, Declaration, schema},
     steps, survey, tree, verify,
 };
@@ -58,6 +58,9 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<cost::table::LoadPointRow>(),
         Declaration::of::<cost::table::ScalarCostRow>(),
         Declaration::of::<cost::table::SustainedRow>(),
+        Declaration::of::<coverage::tables::CoverageRow>(),
+        Declaration::of::<coverage::tables::ClassRow>(),
+        Declaration::of::<coverage::tables::HoleRow>(),
         Declaration::of::<convert::ElementRow>(),
         Declaration::of::<convert::ScaleRow>(),
         Declaration::of::<device::ExecCheckRow>(),

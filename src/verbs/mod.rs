@@ -9,6 +9,7 @@ mod common;
 mod completions;
 mod convert;
 mod cost;
+mod coverage;
 mod devices;
 mod diff;
 mod distinguish;
@@ -141,6 +142,7 @@ verbs! {
         Merge: merge,
         Explain: explain,
         Power: power,
+        Coverage: coverage,
         ExecCheck: exec_check,
     }
     "An instruction that nobody has described": {

@@ -10,6 +10,7 @@ use super::{
     files,
     gates::Gates,
     invocation,
+    named::named,
     options::{Timeout, file_or_folder, integer, output_file, recording_file, shard},
     select::{self, Selection},
     shared::{AnyNan, Available, Cases, ComparedModel, Devices, SeedIfGiven, with_default},
@@ -17,17 +18,28 @@ use super::{
 use crate::{
     Error, Result,
     base::atomic,
+    classes::ClassFamily,
     comparison::{Nans, random::RandomRounding},
     device::{self, DeviceName},
     inputs::Sequence,
+    isa::Instruction,
     report::Report,
     trace::TraceKind,
     verify::{
-        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, campaign, random,
+        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, campaign,
+        chosen::{self, ChosenRequest},
+        condition::Condition,
+        random,
         recordings::{self, RecordingsRequest, VerifiedRecordings},
         tables,
     },
 };
+
+/// Options of whole campaigns, which do not go with chosen cases.
+const CHOSEN_WITHOUT: [&str; 4] = ["exhaustive", "shard", "checkpoint", "counterexamples"];
+
+/// Chosen cases where no number is given.
+const CHOSEN_CASES: u64 = 10_000;
 
 const HELP: &str = "\
 Examples:
@@ -41,6 +53,8 @@ Examples:
       a quarter of a run; the same command resumes it, `tcnum merge p*.json` joins the parts
   tcnum verify --instr NAME --device exec:./unit --model hopper --random-bits 16
       a unit that rounds at random: both neighbours, and how often
+  tcnum verify --instr NAME --device cuda:0 --regime tie,cancellation --where 'exponent(a[0]) > 10'
+      chosen cases alone
 More: docs/verification.md";
 
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
@@ -72,6 +86,13 @@ pub(super) struct Arguments {
     /// Position along k of exhaustive multiplications
     #[arg(long, value_name = "K", default_value_t = 0, requires = "exhaustive", help_heading = "Inputs")]
     position: usize,
+    /// Classes of `tcnum coverage`, one of which every case has
+    #[arg(long, value_name = "FAMILY,...", value_delimiter = ',', value_parser = named::<ClassFamily>())]
+    #[arg(conflicts_with_all = CHOSEN_WITHOUT, help_heading = "Inputs")]
+    regime: Vec<ClassFamily>,
+    /// Condition that holds for every case: "exponent(a[0]) > 10"
+    #[arg(long = "where", value_name = "CONDITION", conflicts_with_all = CHOSEN_WITHOUT, help_heading = "Inputs")]
+    condition: Option<String>,
     #[command(flatten)]
     seed: SeedIfGiven,
     /// The unit rounds by this many random bits that it draws itself
@@ -131,6 +152,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ("--shard", arguments.shard.is_some()),
         ("--checkpoint", arguments.checkpoint.is_some()),
         ("--random-bits", arguments.random_bits.is_some()),
+        ("--regime", !arguments.regime.is_empty()),
+        ("--where", arguments.condition.is_some()),
     ];
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Error::request(format!("{flag} needs an instruction; give --instr, --fmt or --all")));
@@ -182,6 +205,9 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
         )));
     }
     let seed = arguments.seed.unwrap_or(0);
+    if !arguments.regime.is_empty() || arguments.condition.is_some() {
+        return run_chosen(arguments, &instructions, &default, report);
+    }
     let sequence = match arguments.exhaustive {
         Some(Exhaustive::Multiply) => Sequence::Multiply { position: arguments.position },
         None => Sequence::Random { seed },
@@ -219,6 +245,7 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut bar = None;
     let outcome = campaign.run(device.as_mut(), &mut |now| match now {
         CampaignProgress::Stage(what) => progress.step(what),
+        CampaignProgress::Estimate(what) => progress.announce(what),
         CampaignProgress::Begun { instruction, tiles, done, outputs } => {
             bar = Some(Bar::new(&progress, instruction, tiles, done, outputs));
         }
@@ -235,6 +262,36 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
     }
     outcome.and(campaign.write_counterexamples(device.as_mut(), &files, &invocation(), &mut report.notes))
+}
+
+/// Compares chosen cases of one instruction.
+fn run_chosen(
+    arguments: &Arguments,
+    instructions: &[Instruction],
+    default: &DeviceName,
+    report: &mut Report,
+) -> Result<()> {
+    let [instruction] = instructions else {
+        return Err(Error::request("--regime and --where choose cases of one instruction; name one with --instr"));
+    };
+    let names = campaign::devices(&arguments.devices)?;
+    if names.len() > 1 {
+        return Err(Error::request("--regime and --where: one device executes chosen cases; name one"));
+    }
+    let read = |text: &String| Condition::read(text, instruction);
+    let request = ChosenRequest {
+        instruction: instruction.clone(),
+        families: arguments.regime.clone(),
+        condition: arguments.condition.as_ref().map(read).transpose()?,
+        cases: arguments.cases.unwrap_or(CHOSEN_CASES),
+        seed: arguments.seed.unwrap_or(0),
+        model: (*arguments.model).clone(),
+        keep: arguments.max_mismatches as usize,
+        nans: Nans::from(*arguments.any_nan),
+    };
+    let mut device = device::open(Some(names.first().unwrap_or(default)), arguments.timeout.duration())?;
+    let progress = Progress::new(&arguments.destination);
+    chosen::verify(&request, device.as_mut(), report, &mut |stage| progress.at(stage))
 }
 
 /// Where counterexamples go: --counterexamples, else next to the result.

@@ -5,6 +5,7 @@ mod arithmetics;
 mod arm_recordings;
 #[path = "../common/changed.rs"]
 mod changed;
+mod classes;
 mod corners;
 mod distinguish;
 mod evidence;

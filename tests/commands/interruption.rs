@@ -44,6 +44,7 @@ const VERBS: &[(&str, Meets)] = &[
     ("merge", Short),
     ("exec-check", Units("exec-check --instr J -- python3 tests/exec/hopper.py")),
     ("power", Units("power --instr I --instr J --model hopper --cases 100")),
+    ("coverage", Units("coverage --instr J --model hopper --cases 1e5 --search 0")),
     ("identify", Units("identify --instr I --instr mma.m8n8k16.s32.s8.s8.s32 --budget 100 --device model:hopper")),
     ("kit", Whole("kit --instr I --out {OUT}/kit.cu")),
     ("survey", Elsewhere),

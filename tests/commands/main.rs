@@ -11,6 +11,7 @@ mod completions_and_manual;
 mod convert_files;
 mod convert_streams;
 mod cost;
+mod coverage;
 mod decoded_files;
 mod diff;
 mod distinguish;

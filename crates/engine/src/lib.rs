@@ -13,6 +13,7 @@ pub mod bench;
 pub mod campaign;
 pub mod catalogue;
 pub mod checkpoint;
+pub mod classes;
 pub mod comparison;
 pub mod device;
 pub mod distinction;

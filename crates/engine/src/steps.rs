@@ -224,6 +224,8 @@ mod tests {
             exponent: None,
             kept: None,
             code: None,
+            step: None,
+            unrounded: None,
         }
     }
 

@@ -13,6 +13,7 @@ pub mod chain;
 pub mod check;
 pub mod convert;
 pub mod cost;
+pub mod coverage;
 pub mod distinguish;
 pub mod emulate;
 pub mod explain;
@@ -33,7 +34,7 @@ pub mod tree;
 pub mod verify;
 
 use tcnum_engine::{
-    Error, Interruption, Result, Stage, arithmetic, array, base, bench, campaign, catalogue, checkpoint, comparison,
-    device, distinction, exact, format, inputs, isa, measurement, number, order, product, report, rows, rule, scheme,
-    softfloat, steps, summary, tensor, trace,
+    Error, Interruption, Result, Stage, arithmetic, array, base, bench, campaign, catalogue, checkpoint, classes,
+    comparison, device, distinction, exact, format, inputs, isa, measurement, number, order, product, report, rows,
+    rule, scheme, softfloat, steps, summary, tensor, trace,
 };

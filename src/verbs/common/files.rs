@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Arguments that name a file or a folder to write.
-const OUTPUTS: [&str; 16] = [
+const OUTPUTS: [&str; 18] = [
     "out",
     "also",
     "ask",
@@ -35,6 +35,8 @@ const OUTPUTS: [&str; 16] = [
     "sarif",
     "plots",
     "folder",
+    "lcov",
+    "holes",
 ];
 
 /// Refuses arguments that name one file for two uses, at least one of them to write.

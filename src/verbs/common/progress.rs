@@ -85,6 +85,14 @@ impl Progress {
         }
     }
 
+    /// Prints a line that stays above the bar.
+    pub(crate) fn announce(&self, what: &str) {
+        match self.lines {
+            true => self.note(what),
+            false => self.line.println(what),
+        }
+    }
+
     /// Prints a detail with `-v`.
     pub(crate) fn note(&self, what: &str) {
         if self.lines {

@@ -3,7 +3,7 @@
 use super::{
     Program, Rule,
     fast::{FastArithmetic, Scratch},
-    reference::{self, Explanation, Silent},
+    reference::{self, Explanation, Recorder, Silent},
 };
 use crate::{
     base::parallel,
@@ -69,9 +69,9 @@ impl Evaluator {
     /// # Panics
     /// Like [`Evaluator::dot`].
     pub fn explain(&self, case: &Case) -> Explanation {
-        let mut lines = Vec::new();
-        let d = reference::run(&self.program, case, &mut lines);
-        Explanation { lines, d }
+        let mut recorder = Recorder::default();
+        let d = reference::run(&self.program, case, &mut recorder);
+        Explanation { lines: recorder.lines, d }
     }
 
     /// D codes `[count][m][n]` of `tiles`, computed on all cores; equal to [`Evaluator::dot`].

@@ -34,5 +34,5 @@ pub use program::{
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, InvalidOperations, Multiply, OperationStep, Output,
     Program, Scaling, Source, Sum, Unpack,
 };
-pub use reference::{Explanation, ExplanationLine};
+pub use reference::{Explanation, ExplanationLine, Unrounded};
 pub use shipped::{aliases, named, of_target, shipped, suggested};

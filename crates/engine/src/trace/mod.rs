@@ -10,7 +10,7 @@ pub use printed::read_printed;
 
 use crate::{
     Error, Result,
-    isa::{Codes, Instruction, MatrixShape, Tiles, operands},
+    isa::{Case, Codes, Instruction, MatrixShape, Tiles, operands},
 };
 
 /// Metadata keys that a trace file derives from other fields; callers may not set them.
@@ -105,6 +105,24 @@ impl Trace {
         Ok(Trace { instruction: i.clone(), m: i.m, n: i.n, k: i.k, inputs: tiles.clone(), d, metadata })
     }
 
+    /// Makes the trace of single cases: tiles of one element, with its result.
+    ///
+    /// # Errors
+    /// As [`Trace::from_run`].
+    pub fn of_cases(
+        instruction: &Instruction,
+        cases: &[Case],
+        dot: &dyn Fn(&Case) -> u64,
+        metadata: BTreeMap<String, String>,
+    ) -> Result<Trace> {
+        let one = part(instruction, [1, 1, instruction.k]);
+        let mut tiles = Tiles::zeros(&one, cases.len());
+        cases.iter().enumerate().for_each(|(tile, case)| tiles.place(&one, tile, 0, 0, case));
+        let results: Vec<u64> = cases.iter().map(dot).collect();
+        let trace = Trace::from_run(&one, &tiles, Codes::from_values(instruction.d, &results), metadata)?;
+        Ok(Trace { instruction: instruction.clone(), ..trace })
+    }
+
     /// The tiles of two traces of one instruction, in the rows and columns that both have.
     ///
     /// # Errors
@@ -130,6 +148,11 @@ impl Trace {
     /// Number of tiles, at least 1.
     pub fn count(&self) -> usize {
         self.inputs.count
+    }
+
+    /// True if the outputs were recorded; false for inputs that a device is to answer.
+    pub fn has_outputs(&self) -> bool {
+        self.metadata.get(CONTENTS).is_none_or(|contents| contents != QUESTIONS)
     }
 
     /// Returns true if every output of the instruction was recorded.

@@ -140,7 +140,11 @@ mod tests {
             known.iter().map(|known| known.execute(tiles).as_bytes().to_vec()).collect::<HashSet<_>>().len()
         };
         let told = answers(&kit.tiles);
-        assert!(told >= 8 && told >= answers(&crate::inputs::stream::tiles(&kit.part, 1, 0, 500)), "{told} of {}", known.len());
+        assert!(
+            told >= 8 && told >= answers(&crate::inputs::stream::tiles(&kit.part, 1, 0, 500)),
+            "{told} of {}",
+            known.len()
+        );
         assert!(kit.tiles.count <= 24 && kit.apart > 100, "{} tiles, {} groups", kit.tiles.count, kit.apart);
     }
 

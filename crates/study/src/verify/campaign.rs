@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    ops::Range,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -16,9 +17,10 @@ use crate::{
     arithmetic::Model,
     base::{interrupt, work::UNASKED},
     comparison::shrink::{BUDGET, Budget},
-    device::{self, CampaignWork, Device, DeviceName, ExecutionKind, cuda, selection},
+    device::{self, CampaignWork, Device, DeviceName, Engine, ExecutionKind, cuda, selection},
     inputs::Sequence,
     isa::Instruction,
+    report::grouped,
     trace::{CONTENTS, TraceKind},
 };
 
@@ -121,11 +123,40 @@ pub fn devices(named: &[DeviceName]) -> Result<Vec<DeviceName>> {
     Ok(names)
 }
 
+/// Time of a trial from which the time of a run is estimated.
+const TRIAL: Duration = Duration::from_millis(200);
+
+/// Seconds that the tiles of a range take, estimated from its first ones.
+fn estimated(engine: &mut dyn Engine, range: Range<u64>) -> Result<f64> {
+    let all = range.end - range.start;
+    let mut tiles = 1;
+    loop {
+        let start = Instant::now();
+        engine.run(range.start..range.start + tiles.min(all))?;
+        if start.elapsed() >= TRIAL || tiles >= all {
+            return Ok(start.elapsed().as_secs_f64() * all as f64 / tiles.min(all) as f64);
+        }
+        interrupt::check()?;
+        tiles *= 4;
+    }
+}
+
+/// A time in words.
+fn time(seconds: f64) -> String {
+    match seconds {
+        ..90.0 => format!("{} s", seconds.ceil()),
+        ..5400.0 => format!("{} min", (seconds / 60.0).ceil()),
+        _ => format!("{} h", (seconds / 3600.0).ceil()),
+    }
+}
+
 /// How far a campaign is, for whoever watches it.
 #[derive(Debug, Clone, Copy)]
 pub enum CampaignProgress<'a> {
     /// A stage of the work begins.
     Stage(&'a str),
+    /// Time that an exhaustive run takes, in words, before it begins.
+    Estimate(&'a str),
     /// The tiles of an instruction's run are compared next.
     Begun {
         /// The instruction's name.
@@ -277,6 +308,15 @@ impl Campaign {
             done: state.next - range.start,
             outputs: (instruction.m * instruction.n) as u64,
         });
+        if matches!(run.sequence(), Sequence::Multiply { .. }) && request.devices.len() <= 1 && !state.finished {
+            let work = CampaignWork { instruction: &instruction, sequence: run.sequence(), model };
+            let seconds = estimated(engine(device, &work, run.nans())?.as_mut(), state.next..range.end)?;
+            let pairs = grouped(((range.end - state.next) * (instruction.m * instruction.n) as u64) as i64);
+            watch(CampaignProgress::Estimate(&format!(
+                "{instruction}: {pairs} pairs of codes take about {}",
+                time(seconds)
+            )));
+        }
         let (start, mut enough) = (Instant::now(), false);
         let CampaignRequest { devices, timeout, .. } = request;
         let mut step = |state: &State| {

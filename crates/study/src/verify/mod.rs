@@ -5,7 +5,9 @@
 
 pub mod campaign;
 pub mod checkpoint;
+pub mod chosen;
 mod compare;
+pub mod condition;
 pub mod merge;
 pub mod random;
 pub mod recordings;

@@ -14,8 +14,8 @@ use crate::{
     softfloat::ResultTarget,
 };
 use held::{Held, first_nan, unpacked};
-pub use observer::{Explanation, ExplanationLine};
-pub(super) use observer::{Observer, Silent};
+pub use observer::{Explanation, ExplanationLine, Unrounded};
+pub(super) use observer::{Observer, Recorder, Silent};
 use sum::{Summand, special, sum};
 
 /// Code of D.
@@ -34,9 +34,11 @@ pub(super) fn run<O: Observer>(program: &Program, case: &Case, observer: &mut O)
         return machine.output(special);
     }
     for number in 0..program.steps.len() {
+        machine.observer.begin(Some(number));
         let values = machine.step(number);
         machine.values.push(values);
     }
+    machine.observer.begin(None);
     let last = machine.value(program.output.value);
     machine.output(last)
 }
@@ -134,7 +136,7 @@ impl<O: Observer> Machine<'_, O> {
             ElementaryOperation::Round { value, to, passes_nan } => {
                 let held = self.value(*value);
                 let held = if *passes_nan { held } else { held.without_payload() };
-                vec![self.deliver(number, &step.name, held, to)]
+                vec![self.deliver(number, &step.name, held, None, to)]
             }
             ElementaryOperation::Add { terms, to, nans } => {
                 let [x, y] = terms.map(|term| self.value(term));
@@ -142,27 +144,29 @@ impl<O: Observer> Machine<'_, O> {
                     Some(nan) => nan,
                     None => self.added(&x, &y, to),
                 };
-                vec![self.deliver(number, &step.name, sum, to)]
+                vec![self.deliver(number, &step.name, sum, Some([x.value, y.value]), to)]
             }
             ElementaryOperation::Fma { factors, addend, to, nans } => {
                 let addend = self.value(*addend);
                 let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
+                let product = self.product(factors);
                 let sum = match first_nan(nans, [Some(a), Some(b), Some(&addend)], &self.program.invalid) {
                     Some(nan) => nan,
-                    None => self.added(&Held::exact(self.product(factors), 0), &addend, to),
+                    None => self.added(&Held::exact(product, 0), &addend, to),
                 };
-                vec![self.deliver(number, &format!("+ {}", factors_name(factors)), sum, to)]
+                let terms = Some([product, addend.value]);
+                vec![self.deliver(number, &format!("+ {}", factors_name(factors)), sum, terms, to)]
             }
             ElementaryOperation::Integer(_) => unreachable!("integers are summed at once"),
         }
     }
 
-    /// Rounds a value for the next operation.
-    fn deliver(&mut self, number: usize, name: &str, value: Held, to: &Destination) -> Held {
+    /// Rounds a value, the sum of `terms` if there are any, for the next operation.
+    fn deliver(&mut self, number: usize, name: &str, value: Held, terms: Option<[Real; 2]>, to: &Destination) -> Held {
         let (held, code) = value.rounded(to);
         let held = if self.program.unpack[2].zeros { held.counted(to.target.format) } else { held };
         let group = self.program.steps[number].group;
-        self.observer.line(|| rounding(group, name, &to.target, code));
+        self.observer.line(|| rounding(group, name, Unrounded { value: value.value, terms }, &to.target, code));
         held
     }
 
@@ -276,7 +280,8 @@ impl<O: Observer> Machine<'_, O> {
             true => total.quiet_nan(output.target.format).unwrap_or(output.target.nan),
             false => output.target.round(&total.value),
         };
-        self.observer.line(|| rounding(None, "D", &output.target, code));
+        let unrounded = Unrounded { value: total.value, terms: None };
+        self.observer.line(|| rounding(None, "D", unrounded, &output.target, code));
         code
     }
 }
@@ -315,7 +320,8 @@ fn integer<O: Observer>(program: &Program, integer_sum: &IntegerSum, case: &Case
         }
     }
     let code = sum as u64 & i.d.code_mask();
-    observer.line(|| rounding(None, "D", &program.output.target, code));
+    let unrounded = Unrounded { value: exact(sum), terms: None };
+    observer.line(|| rounding(None, "D", unrounded, &program.output.target, code));
     code
 }
 
@@ -347,13 +353,20 @@ fn product_name(multiply: &Multiply, at: usize) -> String {
 }
 
 /// Line of a rounding to `code`.
-fn rounding(group: Option<usize>, what: &str, target: &ResultTarget, code: u64) -> ExplanationLine {
+fn rounding(
+    group: Option<usize>,
+    what: &str,
+    unrounded: Unrounded,
+    target: &ResultTarget,
+    code: u64,
+) -> ExplanationLine {
     let what = match target.format.is_integer() {
         true => what.to_string(),
         false => format!("{what} to {} {}", target.format, target.rounding.name()),
     };
     ExplanationLine {
         code: Some((target.format, code)),
+        unrounded: Some(unrounded),
         ..ExplanationLine::new(group, what, target.format.value(code))
     }
 }
