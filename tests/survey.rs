@@ -98,7 +98,7 @@ fn a_survey_resumes_where_it_was_ended() {
     let before: Vec<String> = steps.iter().map(|name| text(&out, name)).collect();
     // As an interruption leaves it: one step lacks its result, another has a part of it.
     fs::remove_file(out.join("features.json")).unwrap();
-    let part = text(&out, "diff.json").replace("\"interrupted\": null", "\"interrupted\": \"time limit\"");
+    let part = text(&out, "diff.json").replace("\"interrupted\": null", "\"interrupted\": \"SIGTERM\"");
     fs::write(out.join("diff.json"), &part).unwrap();
     let times = |name: &str| fs::metadata(out.join(name)).unwrap().modified().unwrap();
     let verified = times("verify.json");

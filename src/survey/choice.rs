@@ -6,6 +6,7 @@ use super::{Progressed, Survey};
 use crate::{
     Result, Stage,
     arithmetic::{Model, named, shipped},
+    base::interrupt,
     device::Generation,
     document::{Measured, measured},
     isa::Instruction,
@@ -122,6 +123,7 @@ impl Survey {
             let Measured { kept, wrong, interrupted, .. } = measured(&[work], declared, watch)?;
             if interrupted.is_some() || !wrong.is_empty() {
                 self.ended_in = Some(step.name.clone());
+                interrupt::answered();
                 (self.interrupted, self.wrong) = (interrupted, wrong);
                 return Ok((None, Progressed::Ended));
             }

@@ -173,6 +173,8 @@ impl Survey {
             self.wrong.extend(wrong);
             self.interrupted = interrupted;
             if failed || interrupted.is_some() {
+                // The page of the results until then is still written.
+                interrupt::answered();
                 self.ended_in = Some(name);
                 return Ok(Progressed::Ended);
             }

@@ -90,6 +90,7 @@ impl<'a> Outcome<'a> {
     pub(super) fn of(instruction: &'a Instruction, is_covered: bool, results: &[&Report]) -> Outcome<'a> {
         let verified = row(results, "verification", &instruction.name);
         let identified = row(results, "identified", &instruction.name);
+        let recorded = row(results, "recordings", &instruction.name);
         let [compared, differing] =
             ["compared", "differing"].map(|key| verified.and_then(|row| row.integer(key)).filter(|_| is_covered));
         let is_finished = verified.is_some_and(|row| row.flag("finished") == Some(true));
@@ -105,7 +106,7 @@ impl<'a> Outcome<'a> {
             instruction,
             kind,
             is_covered,
-            execution: verified.and_then(|row| row.shown("execution")),
+            execution: verified.or(recorded).and_then(|row| row.shown("execution")),
             opcodes: opcodes.into_iter().map(String::from).collect(),
             compared,
             differing,

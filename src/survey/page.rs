@@ -52,7 +52,7 @@ fn lead(survey: &Survey, outcomes: &[Outcome]) -> String {
     if all > 0 && agreeing == all {
         let of_all = if all == 1 { "it" } else { "all of them" };
         return format!(
-            "{executes}; the model {model} describes {of_all} in every bit of {} outputs, so nothing is new.",
+            "{executes}; the model {model} describes {of_all} in every bit of {} outputs.",
             grouped(compared)
         );
     }
@@ -168,8 +168,7 @@ fn absent(survey: &Survey) -> Option<String> {
 /// A file cannot be written.
 pub(super) fn write(survey: &Survey, news: &News) -> Result<()> {
     let mut document = compose(&Results::new(survey.kept.clone()));
-    let mut blocks = vec![Block::Text(news.lead.clone())];
-    blocks.extend(survey.comparison.note.clone().map(Block::Text));
+    let mut blocks: Vec<Block> = survey.comparison.note.clone().map(Block::Text).into_iter().collect();
     blocks.extend(survey.ended_in.as_ref().map(|step| {
         Block::Text(format!("The survey ended in the step {step}; this page covers the results until then."))
     }));

@@ -100,7 +100,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.answer = Some(coverage::answer(&coverage)?);
     if coverage.counts.differing > 0 {
         report.notes.push(format!(
-            "{} of {} recorded results are not the model's; their classes are those of the model's computation.",
+            "The model gives other results than {} of {} recorded ones, and the classes follow its computation.",
             coverage.counts.differing, coverage.counts.cases
         ));
     }
