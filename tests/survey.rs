@@ -104,7 +104,8 @@ fn a_survey_resumes_where_it_was_ended() {
     let verified = times("verify.json");
     assert_eq!(survey("hopper", &[F16], &[], &out).status, 0);
     assert_eq!(times("verify.json"), verified);
-    assert!(text(&out, "features.json") == before[2] && text(&out, "diff.json") != part);
+    assert_eq!(text(&out, "features.json"), before[2]);
+    assert_ne!(text(&out, "diff.json"), part);
     // Other cases are another comparison.
     let run = survey("hopper", &[F16], &["--note", "date=2026-11-29"], &out);
     assert!(run.status == 0 && times("verify.json") != verified, "{}", run.stderr);

@@ -28,7 +28,7 @@ const OTHERS: [&str; 5] = [
 ];
 
 /// Words of commands that are not run: they need hardware, another program, or a file of the reader.
-const UNHELD: [&str; 5] = ["cuda:", "cpu", "exec", "w.npy", "model.safetensors"];
+const UNHELD: [&str; 6] = ["cuda:", "cpu", "exec:", "exec-check", "w.npy", "model.safetensors"];
 
 /// A command of minutes, which is run by complete runs of the tests alone.
 const LONG: &str = "--all --all-models";
@@ -81,7 +81,7 @@ fn rewritten<T: AsRef<str> + Clone + PartialEq>(printed: &[T], shown: &[T]) -> V
 fn hold(name: &str) -> usize {
     let page = fs::read_to_string(docs(name)).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    for linked in ["models", "tests"] {
+    for linked in ["examples", "models", "tests"] {
         std::os::unix::fs::symlink(docs("..").join(linked), folder.path().join(linked)).unwrap();
     }
     let mut blocks = page.split("```console\n");

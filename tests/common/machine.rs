@@ -45,10 +45,12 @@ pub(crate) enum Need {
     Chromium,
     /// pdflatex and bibtex, with the packages of a LaTeX project.
     Pdflatex,
+    /// Verilator.
+    Verilator,
 }
 
 impl Need {
-    const ALL: [Need; 14] = [
+    const ALL: [Need; 15] = [
         Need::Cpp,
         Need::Gpu,
         Need::Nvrtc,
@@ -63,6 +65,7 @@ impl Need {
         Need::Node,
         Need::Chromium,
         Need::Pdflatex,
+        Need::Verilator,
     ];
 
     fn name(self) -> &'static str {
@@ -81,6 +84,7 @@ impl Need {
             Need::Node => "node",
             Need::Chromium => "chromium",
             Need::Pdflatex => "pdflatex",
+            Need::Verilator => "verilator",
         }
     }
 }

@@ -12,3 +12,4 @@ mod machine;
 mod program;
 mod replay;
 mod specification;
+mod verilator;

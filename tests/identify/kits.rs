@@ -9,12 +9,29 @@ use crate::program::{tcnum, validate_report};
 
 /// An H200 printed this for the kit of three instructions with seed 0, compiled by nvcc 13.0.
 const H200: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recordings/kits/h200.txt");
+/// A Xeon of Intel with AMX printed this for a kit in C with seed 0, compiled by GCC.
+const XEON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recordings/kits/xeon.txt");
 const INSTRUCTIONS: [&str; 3] =
     ["mma.m16n8k32.f32.e4m3.e4m3.f32", "wgmma.m64n8k32.f32.e4m3.e4m3", "mma.sp.m16n8k32.f32.bf16.bf16.f32"];
 /// Instructions of other languages, and one without a kernel.
 const FMA: &str = "vfmadd.m1n16k1.f32.f32.f32.f32";
 const MFMA: &str = "mfma.16x16x16.f32.f16.f16.f32";
 const SCALED: &str = "mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32";
+
+#[test]
+fn the_answers_of_a_processor_to_a_kit_identify_its_instructions() {
+    let run = tcnum(&["identify", "--answers", XEON, "--output", "json", "-q"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let report = validate_report(&run.stdout);
+    let rows = report["tables"]["identified"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["instruction"].as_str()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    for (row, family) in rows.iter().zip(["tdpbf16ps", "vdpbf16ps", "tdpbssd", "vfmadd"]) {
+        let name = row["instruction"].as_str().unwrap_or_default();
+        assert!(name.starts_with(family), "{name}");
+        assert_eq!((&row["outcome"], &row["like"]), (&"identified".into(), &"as x86".into()), "{name}");
+    }
+}
 
 #[test]
 fn the_answers_of_an_h200_to_a_kit_are_those_of_the_model_and_identify_it() {

@@ -306,7 +306,8 @@ mod tests {
                 let rounding = Rounding::Sr { random: word, bits: self.bits };
                 let code = i.d.encode(&value, rounding, Overflow::Standard).unwrap_or(0);
                 let exact = matches!(value, Real::Finite(value) if value.is_zero());
-                codes.set(at, code + u64::from(self.wrong_neighbour && !exact && self.drawn == 1000));
+                // The code after next is no neighbour, whichever of the two this is.
+                codes.set(at, code + 2 * u64::from(self.wrong_neighbour && !exact && self.drawn == 1000));
             }
             Ok(codes)
         }
