@@ -67,6 +67,7 @@ fn studied(asked: &IdentifyArguments) -> Result<(Report, Option<Error>)> {
         limits: Limits::of(device.as_ref(), asked.budget, asked.cases),
         date: None,
         skip_lacking: false,
+        withheld: Vec::new(),
     };
     let mut found = Study::default();
     let instructions = std::slice::from_ref(&asked.instruction.get().0);

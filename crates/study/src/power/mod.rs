@@ -21,12 +21,13 @@ pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
     }
     let single = || all.iter().flat_map(|tested| &tested.changes).filter(|(change, _)| !change.ranged);
     let count = |wanted: fn(&ChangeVerdict) -> bool| single().filter(|(_, verdict)| wanted(verdict)).count();
+    let surviving = count(|verdict| *verdict == ChangeVerdict::Survives);
     Some(format!(
-        "The data refute {} of {} one-step changes of {rules}, version {}; {} survive, and {} cannot be observed.",
+        "The data refute {} of {} one-step changes of {rules}, version {}; {surviving} survive{}, and {} cannot be observed.",
         count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_))),
         single().count(),
         model.version,
-        count(|verdict| *verdict == ChangeVerdict::Survives),
+        if surviving == 1 { "s" } else { "" },
         count(|verdict| matches!(verdict, ChangeVerdict::CannotBeObserved(_))),
     ))
 }
