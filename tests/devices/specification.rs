@@ -56,7 +56,7 @@ fn models_of_a_text_compute_what_an_independent_program_reads_in_it() {
         ("rdna4", "", "rdna4", instructions(&["gfx1201"])),
     ] {
         assert!(names.len() >= 5, "{model}");
-        for row in verified(&device(program, flags), &names, amount(2_000, 100_000), Some(model)) {
+        for row in verified(&device(program, flags), &names, amount(2_000, 10_000), Some(model)) {
             assert_eq!((&row["differing"], &row["model"]), (&json!(0), &json!(model)), "{row}");
         }
     }
@@ -71,7 +71,7 @@ fn the_pseudo_code_of_rvbna_has_a_model_wherever_its_sums_are_normal() {
     let names = instructions(&["zvbdota-vlen128", "zvbdota-vlen256"]);
     let names: Vec<&str> = names.into_iter().filter(|name| name.contains("bdota")).collect();
     let (fp8, bf16): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| name.starts_with("vfq"));
-    let cases = amount(2_000, 100_000);
+    let cases = amount(2_000, 10_000);
     let agrees = |rows: Vec<Value>| rows.iter().all(|row| row["differing"] == 0 && row["model"] == "riscv-pseudocode");
     assert!(agrees(verified(&device("riscv", "--code"), &fp8, cases, None)));
     assert!(agrees(verified(&device("riscv", "--code --normalised"), &bf16, cases, None)));

@@ -307,7 +307,7 @@ mod tests {
                 let code = i.d.encode(&value, rounding, Overflow::Standard).unwrap_or(0);
                 let exact = matches!(value, Real::Finite(value) if value.is_zero());
                 // The code after next is no neighbour, whichever of the two this is.
-                codes.set(at, code + 2 * u64::from(self.wrong_neighbour && !exact && self.drawn % 100 == 0));
+                codes.set(at, code + 2 * u64::from(self.wrong_neighbour && !exact && self.drawn.is_multiple_of(100)));
             }
             Ok(codes)
         }
