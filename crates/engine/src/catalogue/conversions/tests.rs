@@ -92,7 +92,7 @@ fn random_lanes(ptx: &str, operand: u32, rbits: u32) -> Vec<u64> {
 
 #[test]
 fn random_conversions_are_functions_of_operand_and_random_bits() {
-    for number in 0..20_000 {
+    for number in 0..300 {
         let word = crate::inputs::random(5, number);
         let (rbits, significand, sign) = (word as u32, (word >> 40) as u32 & 0x7f_ffff, (word >> 63) as u32);
         // Truncated sums of integers, for results that are normal and in range.
