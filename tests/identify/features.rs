@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use tcnum::{
-    arithmetic::{CPosition, EvidenceKind, Model, Rule, Step, Subnormals, ZeroSign, shipped},
+    arithmetic::{
+        CPosition, EvidenceKind, Model, OppositeInfinities, Rule, SpecialOperands, Step, Subnormals, ZeroSign,
+        ZeroTimesInfinity, shipped,
+    },
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction},
 };
@@ -77,13 +80,20 @@ impl Expected<'_> {
             self.is("subnormal C", flushed(operands || results));
         }
         self.is("subnormal D", flushed(results || of_targets));
-        self.is_asked("infinities", "IEEE");
+        let usual = rule.special_operands == SpecialOperands::Keep
+            && rule.zero_times_infinity == ZeroTimesInfinity::Nan
+            && rule.opposite_infinities == OppositeInfinities::Nan;
+        if usual && rule.nodes.is_empty() {
+            self.is_asked("infinities", "IEEE");
+        }
         self.nan();
         // Flipped zeros are a unit of the last kept bit wherever a probe has zeros: what they show is irregular.
         if rule.alignment.is_some_and(|alignment| alignment.complement_zeros) {
             return;
         }
-        self.is("products", "exact");
+        if rule.nodes.is_empty() {
+            self.is("products", "exact");
+        }
         self.aligned();
         self.sums();
         self.zero();
@@ -94,7 +104,12 @@ impl Expected<'_> {
         let directed = rule
             .result
             .is_some_and(|to| matches!(to.rounding, Rounding::Rz | Rounding::Rd) && to.overflow == Overflow::Standard);
-        self.is("overflow", if directed { "largest" } else { "infinity" });
+        let saturates = [rule.result.map(|to| to.overflow), rule.output.map(|to| to.overflow)].into_iter().flatten();
+        let saturates =
+            saturates.into_iter().any(|overflow| matches!(overflow, Overflow::Saturate | Overflow::SaturateFinite));
+        if !saturates && rule.nodes.is_empty() {
+            self.is("overflow", if directed { "largest" } else { "infinity" });
+        }
         if rule.product_limit.is_some() {
             self.is("product range", "infinite");
         }
@@ -157,6 +172,8 @@ impl Expected<'_> {
         }
         match &rule.late {
             None => self.number("alignment of c", alignment.bits, &words, " or more"),
+            // A c that is left out where its last bit would be kept has no width of its own.
+            Some(late) if late.drop.is_some_and(|drop| drop <= late.c_bits) => {}
             Some(late) => {
                 let drop = late.drop.map_or_else(String::new, |drop| format!(", left out beyond {drop}"));
                 let words = format!(" bits, {}{drop}", late.rounding.name());
