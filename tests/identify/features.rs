@@ -91,7 +91,8 @@ impl Expected<'_> {
         if rule.alignment.is_some_and(|alignment| alignment.complement_zeros) {
             return;
         }
-        if rule.nodes.is_empty() {
+        let rounded = rule.product.is_some() || matches!(rule.step, Step::Sequential | Step::Pairwise);
+        if rule.nodes.is_empty() && !rounded {
             self.is("products", "exact");
         }
         self.aligned();
@@ -113,7 +114,6 @@ impl Expected<'_> {
         if rule.product_limit.is_some() {
             self.is("product range", "infinite");
         }
-        let rounded = rule.product.is_some() || matches!(rule.step, Step::Sequential | Step::Pairwise);
         match rule.step {
             Step::Fused | Step::Exact if rule.product_limit.is_none() => self.is("product range", "kept"),
             _ if rounded => self.is("product range", "infinite"),
