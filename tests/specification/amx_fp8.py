@@ -16,9 +16,7 @@ them (docs/findings-x86.md, "Announced instructions"):
 Assumed, as no text that was read says it clearly: the NaN of VDPPHPS is that of VDPBF16PS, and its subnormal operands of f16 count.
 """
 
-import json
-import struct
-import sys
+from exact import session
 
 INDEFINITE = 0xFFC00000
 INFINITY = 0x7F800000
@@ -168,53 +166,16 @@ def vdpphps(a, b, c):
 
 
 def dot_of(offer):
-    """The function of an instruction, or the reason why it is declined."""
+    """The function of an instruction; None where it is another one."""
     formats = tuple(offer[operand] for operand in "ab")
     family = offer["name"].split(".")[0]
     plain = offer["scale"] is None and offer["sparse"] is None and offer["c"] == offer["d"] == "f32"
     if plain and TILES.get(family) == formats:
-        return lambda a, b, c: fp8(formats, a, b, c), None
+        return lambda a, b, c: fp8(formats, a, b, c)
     if plain and family == "vdpphps" and formats == ("f16", "f16") and offer["k"] == 2:
-        return vdpphps, None
-    return None, f"{offer['name']} is not one of {', '.join(TILES)}, vdpphps"
+        return vdpphps
+    return None
 
 
-def read(count):
-    """Reads `count` bytes; ends the session at the end of the input."""
-    data = sys.stdin.buffer.read(count)
-    if len(data) != count:
-        sys.exit(0 if not data else "the input ended within a batch")
-    return data
-
-
-def write(data):
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
-
-
-def codes(name, count):
-    letter = {"f32": "I", "f16": "H"}.get(name, "B")
-    return struct.unpack(f"<{count}{letter}", read(struct.calcsize(letter) * count))
-
-
-def main():
-    offer = json.loads(sys.stdin.buffer.readline())
-    dot, why = dot_of(offer)
-    if dot is None:
-        write(json.dumps({"protocol": 2, "ok": False, "error": why}).encode() + b"\n")
-        return
-    write(json.dumps({"protocol": 2, "ok": True, "name": "Intel's documents in Python", "model": "x86"}).encode() + b"\n")
-    m, n, k = offer["m"], offer["n"], offer["k"]
-    while tiles := struct.unpack("<I", read(4))[0]:
-        a = codes(offer["a"], tiles * m * k)
-        b = codes(offer["b"], tiles * k * n)
-        c = codes("f32", tiles * m * n)
-        d = []
-        for at, addend in enumerate(c):
-            tile, row, column = at // (m * n), at // n, at % n
-            of_b = b[tile * k * n + column:(tile + 1) * k * n:n]
-            d.append(dot(a[row * k:(row + 1) * k], of_b, addend))
-        write(struct.pack(f"<{len(d)}I", *d))
-
-
-main()
+if __name__ == "__main__":
+    session("Intel's documents in Python", "x86", dot_of)

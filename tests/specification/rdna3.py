@@ -10,9 +10,7 @@ Both describe one step, V_DOT2: c + a0*b0 + a1*b1. A WMMA is a chain of such ste
 The k of the instruction is any even number.
 """
 
-import json
-import struct
-import sys
+from exact import session
 
 # Exponent bits and fraction bits of a format.
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "e4m3": (4, 3), "e5m2": (5, 2)}
@@ -153,56 +151,16 @@ def chain(operands, result, a, b, c):
     return c
 
 
-def refusal(offer):
-    """Reason why the instruction cannot be executed; None if it can."""
-    if not offer["instruction"].startswith(("v_wmma_", "v_dot2_")):
-        return f"{offer['instruction']} is no WMMA"
+def dot_of(offer):
+    """The function of an instruction; None where it is another one."""
     a, b, c, d = (offer[operand] for operand in "abcd")
-    if offer["scale"] is not None or offer["sparse"] is not None or offer["k"] % 2:
-        return "dense forms with an even k only"
+    is_dense = offer["scale"] is None and offer["k"] % 2 == 0
+    if not offer["instruction"].startswith(("v_wmma_", "v_dot2_")) or not is_dense:
+        return None
     if a != b or c != d or (a, d) not in [("f16", "f32"), ("bf16", "f32"), ("f16", "f16"), ("bf16", "bf16")]:
-        return f"{d} += {a} * {b} is no WMMA of RDNA 3 on f16 or bf16"
-    return None
-
-
-def read(count):
-    """Reads `count` bytes; ends the session at the end of the input."""
-    data = sys.stdin.buffer.read(count)
-    if len(data) != count:
-        sys.exit(0 if not data else "the input ended within a batch")
-    return data
-
-
-def write(data):
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
-
-
-def serve(name, why_not, element):
-    """Runs a session; `element` computes an element of D from the offer, a row of A, a column of B and c."""
-    offer = json.loads(sys.stdin.buffer.readline())
-    error = why_not(offer)
-    answer = {"ok": True, "name": name} if error is None else {"ok": False, "error": error}
-    write(json.dumps({"protocol": 2, **answer}).encode() + b"\n")
-    if error is not None:
-        return
-    m, n, k = offer["m"], offer["n"], offer["k"]
-    letters = {operand: {4: "I", 2: "H", 1: "B"}[sum(FORMATS[offer[operand]]) // 8 + 1] for operand in "abcd"}
-
-    def codes(operand, count):
-        letter = letters[operand]
-        return struct.unpack(f"<{count}{letter}", read(count * struct.calcsize(letter)))
-
-    while tiles := struct.unpack("<I", read(4))[0]:
-        a, b, c = codes("a", tiles * m * k), codes("b", tiles * k * n), codes("c", tiles * m * n)
-        d = []
-        for tile in range(tiles):
-            for row in range(tile * m, (tile + 1) * m):
-                for column in range(n):
-                    of_b = b[tile * k * n + column:(tile + 1) * k * n:n]
-                    d.append(element(offer, a[row * k:(row + 1) * k], of_b, c[row * n + column]))
-        write(struct.pack(f"<{len(d)}{letters['d']}", *d))
+        return None
+    return lambda row, column, addend: chain(a, d, row, column, addend)
 
 
 if __name__ == "__main__":
-    serve("published WMMA of RDNA 3", refusal, lambda offer, a, b, c: chain(offer["a"], offer["d"], a, b, c))
+    session("published WMMA of RDNA 3", "rdna3", dot_of)

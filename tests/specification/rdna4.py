@@ -7,7 +7,8 @@ four steps. A wave of 32 lanes takes k = 0 to 3, 8 to 11, 4 to 7, 12 to 15; a wa
 For FP8 only V_DOT4 is published; that WMMA is a chain of it is this program's assumption.
 """
 
-from rdna3 import FACTOR_NAN, INVALID_NAN, Number, Product, accumulator, encoded, leading, narrowed, serve, special
+from exact import session
+from rdna3 import FACTOR_NAN, INVALID_NAN, Number, Product, accumulator, encoded, leading, narrowed, special
 
 FP8 = ("e4m3", "e5m2")
 
@@ -56,18 +57,17 @@ def chain(offer, a, b, c):
     return c
 
 
-def refusal(offer):
-    """Reason why the instruction cannot be executed; None if it can."""
-    if not offer["instruction"].startswith(("v_wmma_", "v_dot2_", "v_dot4_")):
-        return f"{offer['instruction']} is no WMMA"
+def dot_of(offer):
+    """The function of an instruction; None where it is another one."""
     a, b, c, d = (offer[operand] for operand in "abcd")
-    if offer["scale"] is not None or offer["sparse"] is not None or offer["k"] % 4 and offer["k"] != 2:
-        return "dense forms only, whose k is 2 or a multiple of 4"
+    is_dense = offer["scale"] is None and (offer["k"] == 2 or offer["k"] % 4 == 0)
+    if not offer["instruction"].startswith(("v_wmma_", "v_dot2_", "v_dot4_")) or not is_dense:
+        return None
     known = [("f16", "f32"), ("bf16", "f32"), ("f16", "f16"), ("bf16", "bf16")]
     if c != d or not (a in FP8 and b in FP8 and d == "f32" or a == b and (a, d) in known):
-        return f"{d} += {a} * {b} is no floating-point WMMA of RDNA 4"
-    return None
+        return None
+    return lambda row, column, addend: chain(offer, row, column, addend)
 
 
 if __name__ == "__main__":
-    serve("published WMMA of RDNA 4", refusal, chain)
+    session("published WMMA of RDNA 4", "rdna4", dot_of)

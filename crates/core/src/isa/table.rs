@@ -19,7 +19,7 @@
 //! C7.2). In a matrix multiplication A is in Vn and B, by columns, in Vm. In a form by element A is the element of Vm
 //! that every lane multiplies, and the columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top
 //! elements (`b`, `t`) of the long multiply-adds, the lower or upper half of Vn of `fmlal` and `fmlal2`. FPMR selects
-//! the FP8 formats. `ummla` adds to unsigned numbers, whose codes are those of s32. The forms of SME and SVE (C8.2, C9.2)
+//! the FP8 formats. `ummla` adds to unsigned numbers, which have the codes of s32. The forms of SME and SVE (C8.2, C9.2)
 //! have registers of 512 bits (`fmopa`, `bfmopa`), or are one segment of 128 or 256 bits.
 //!
 //! RISC-V's rows are the batched dot products of Zvbdota with VLEN = 128 and 256 (A is vs1, the columns of B are the

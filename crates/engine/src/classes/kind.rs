@@ -123,7 +123,7 @@ pub enum ClassKind {
     },
     /// Non-zero term shifted by a number of bits below the largest exponent.
     Shift(TermKind, Capped),
-    /// Term of which an alignment drops a part.
+    /// An alignment drops a part of a term.
     Cut {
         /// Kind of the term.
         term: TermKind,

@@ -134,8 +134,8 @@ pub(super) fn complement_zeros(site: &Site) -> Values {
     if site.alignment().is_some_and(|alignment| alignment.complement) { flag(site) } else { Vec::new() }
 }
 
-/// Nearby numbers of bits of c, and those of the other terms.
-/// Without a number they are one to three more than those.
+/// Nearby numbers of bits of c, and as many as the other terms have.
+/// Without a number they are one to three more than the others have.
 pub(super) fn bits_of_c(site: &Site) -> Values {
     match (site.value, site.alignment()) {
         (Some(_), _) => or_none(site, widths(site)),

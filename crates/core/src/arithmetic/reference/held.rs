@@ -103,7 +103,7 @@ impl Held {
         }
     }
 
-    /// The same NaN, as that of a sum whose factor it is.
+    /// The same NaN, marked as a factor of a sum.
     pub(super) fn of_factor(self) -> Held {
         Held { origin: NanOrigin::Factor, ..self }
     }
@@ -243,7 +243,7 @@ fn settled(value: Decoded, subnormals: Subnormals) -> Decoded {
 }
 
 /// First NaN among the operands `a`, `b` and `c` of an operation, in the given order.
-/// That of an invalid product has no payload.
+/// An invalid product gives a NaN without payload.
 pub(super) fn first_nan(
     order: &[NanOperand],
     [a, b, c]: [Option<&Held>; 3],

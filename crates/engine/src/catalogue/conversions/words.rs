@@ -194,7 +194,7 @@ impl Corners<'_> {
         found.map_or("other", |(word, _)| word).into()
     }
 
-    /// The operand as a tie, if it lies half-way between two numbers, one of which it becomes.
+    /// The operand as a tie, if it lies half-way between two numbers and becomes one of them.
     fn tie_of(&self, operand: u64) -> Option<Tie> {
         let (source, format) = (self.source(), self.result());
         let Real::Finite(mut value) = source.value(operand) else { return None };
