@@ -17,8 +17,6 @@ Examples:
       the rules of one model, with their evidence
   tcnum models hopper --instr mma.m16n8k32.f32.e4m3.e4m3.f32
       the operations of one instruction
-  tcnum models riscv --disclosure --output csv
-      RISC-V's disclosure (G, psm, rnd); such a file takes the place of a model file
   tcnum models --keys
       the keys of model files
 More: models/README.md";
@@ -36,7 +34,7 @@ pub(super) struct Arguments {
     /// Explain the keys of model files
     #[arg(long, conflicts_with = "model")]
     pub keys: bool,
-    /// Print the model's disclosure of RISC-V matrix tiles: (G, psm, rnd) of each geometry
+    /// Print a RISC-V model's disclosure: (G, psm, rnd) by geometry
     #[arg(long, requires = "model", conflicts_with = "instructions")]
     pub disclosure: bool,
     /// Output flags.

@@ -51,10 +51,6 @@ Examples:
       recorded operands, executed again: a regression suite
   tcnum verify --instr NAME --device cuda:0 --cases 1e12 --shard 1/4 --checkpoint s1 --out p1.json
       a quarter of a run; the same command resumes it, `tcnum merge p*.json` joins the parts
-  tcnum verify --instr NAME --device exec:./unit --model hopper --random-bits 16
-      a unit that rounds at random: both neighbours, and how often
-  tcnum verify --instr NAME --device cuda:0 --regime tie,cancellation --where 'exponent(a[0]) > 10'
-      chosen cases alone
 More: docs/verification.md";
 
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
