@@ -209,7 +209,7 @@ mod tests {
         for i in all() {
             assert!(names.insert(&i.name), "{i} is there twice");
             let shape = match i.family() {
-                "mfma" => format!("mfma.{}x{}x{}.", i.m, i.n, i.k),
+                family @ ("mfma" | "vwmma" | "vdot2" | "vdot4") => format!("{family}.{}x{}x{}.", i.m, i.n, i.k),
                 family => format!("{family}.m{}n{}k{}.", i.m, i.n, i.k),
             };
             let operands = match i.family().starts_with("wgmma") {

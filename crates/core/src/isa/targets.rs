@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(name("AuthenticAMD 25.17.1", |_| false), Some("znver4"));
         assert_eq!(name("AuthenticAMD 25.1.1", |_| false), Some("haswell"));
         assert_eq!(name("GenuineIntel 6.85.11", |_| false), Some("cooperlake"));
-        let has_tiles = |name: &str| name.starts_with("tdpb");
+        let has_tiles = |name: &str| name.starts_with("tdpb") && !name.contains("f8ps");
         assert_eq!(name("GenuineIntel 6.143.8", has_tiles), Some("sapphirerapids"));
         assert_eq!(name("GenuineIntel 6.85.7", has_tiles), None);
         assert_eq!(name("GenuineIntel 19.1.0", |_| true), Some("diamondrapids"));

@@ -352,7 +352,8 @@ mod tests {
         }
     }
 
-    /// Instructions that differ in the place of A (`.rs`), or in the lanes of a wave (`.w64`), differ in `name` alone.
+    /// Instructions that differ in the place of A (`.rs`) or in the lanes of a wave (`.w64`).
+    /// They differ in `name` alone.
     #[test]
     fn what_decides_results_is_in_the_greeting() {
         let mut seen: HashMap<Vec<u8>, &Instruction> = HashMap::new();
