@@ -134,7 +134,9 @@ mod tests {
         let has_tiles = |name: &str| name.starts_with("tdpb") && !name.contains("f8ps");
         assert_eq!(name("GenuineIntel 6.143.8", has_tiles), Some("sapphirerapids"));
         assert_eq!(name("GenuineIntel 6.85.7", has_tiles), None);
-        assert_eq!(name("GenuineIntel 19.1.0", |_| true), Some("diamondrapids"));
+        let has_fp8 = |name: &str| name.starts_with("tdp") || name.starts_with("vdpphps");
+        assert_eq!(name("GenuineIntel 19.1.0", has_fp8), Some("diamondrapids"));
+        assert_eq!(name("GenuineIntel 6.143.8", has_fp8), None);
         assert_eq!(name("SomeoneElse 1.2.3", |_| true), None);
     }
 
