@@ -97,12 +97,14 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let results = Results::new(kept);
     let mut document = if arguments.paper { document::appendix(&results) } else { document::compose(&results) };
     if let Some(by) = interrupted {
-        document.begin_with(format!(
+        let end = format!(
             "Interrupted by {}: this document covers the work done before it, {finished} of {} commands and part of the \
              next.",
             by.name(),
             commands.len()
-        ));
+        );
+        super::warn(&Error::request(end.clone()));
+        document.begin_with(end);
     }
     let lacks = !wrong.is_empty() || interrupted.is_some();
     let (out, kept) = form.place(&arguments.out, lacks, measured_some);

@@ -84,6 +84,10 @@ features --instr HALF --device model:volta --device volta.toml --output json --o
 identify --device trace:half.safetensors --model-out o.toml --output json --out o.json
 identify --device trace:whole.safetensors
 survey --instr HALF --device model:volta.toml --cases 1000 --out o
+coverage --device trace:half.safetensors --output json --out o.json
+coverage --instr HALF --device model:volta --cases 500 --lcov o.info --holes o.safetensors
+verify --instr HALF --device model:volta --model volta.toml --cases 500 --regime tie --where 'exponent(a[0]) > 1'
+kit --instr HALF --out o.py
 distinguish model:volta model:ampere --instr HALF --cases 1000 --output json --out o.json
 distinguish model:volta.toml exec:./device --instr HALF --cases 100 --timeout 20
 distinguish --instr HALF --plot o.svg
@@ -219,7 +223,7 @@ def verbs(program):
 
 def examples(program, verb):
     """Returns the examples in the help of a verb. They are attacked if the lists above have no command of that verb."""
-    lines = re.findall(r"^ *(?:Example: )?tcnum ([^<]+)$", said(program, *verb.split(), "--help"), re.MULTILINE)
+    lines = re.findall(r"^ *(?:Example: )?tcnum ([^<\n]+)$", said(program, *verb.split(), "--help"), re.MULTILINE)
     return [Command.parsed(line.split(" > ")[0]) for line in lines]
 
 

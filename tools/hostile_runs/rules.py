@@ -184,8 +184,9 @@ def files(run, end):
         elif path not in end.before and path not in run.replaceable and (TEMPORARY.search(path) or path.startswith("tmp/") or not named(path, run)):
             wrong.append(f"{shown} was left behind")
         elif os.path.isfile(os.path.join(end.folder, path)):
-            # A signal may end the wait for the reader of another output after this output is complete.
-            status = None if "is: pipe" in run.about else end.status
+            # A signal may end the wait for the reader of another output after this output is complete; a survey keeps the results of
+            # its steps, each with an end of its own.
+            status = None if "is: pipe" in run.about or run.arguments[:1] == ["survey"] else end.status
             wrong += [f"{shown}: {half}" for half in half_written(os.path.join(end.folder, path), status)]
     if end.status in (0, 1) and not {"--", *HELP} & {*run.arguments}:
         # Every output that the program reports must exist.
