@@ -242,7 +242,8 @@ impl Compiler<'_> {
         };
         // A cancelled sum has no sign of zero; the sign matters under RD, and where any term's sign counts.
         let by_all_signs = zero_rule == ZeroRule::Ieee && rounding == Rounding::Rd || zero_rule == ZeroRule::Common;
-        if by_all_signs && addends.iter().any(|addend| addend.is_sum) {
+        let flips_zeros = program_sum.alignment.is_some_and(|alignment| alignment.complement_zeros);
+        if (by_all_signs || flips_zeros) && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
         let sum =

@@ -73,6 +73,8 @@ pub(super) struct AddendValue {
     pub(super) units: Lane<i64>,
     pub(super) exponent: Lane<i32>,
     pub(super) fraction_bits: i32,
+    /// Signs, also of zeros, as masks.
+    pub(super) negative: Lane<u32>,
 }
 
 impl AddendValue {
@@ -89,6 +91,7 @@ impl AddendValue {
             // A zero's exponent is below every other one with these bits as well as without.
             exponent: over(&exponent, |e| e + fraction_bits),
             fraction_bits,
+            negative,
         }
     }
 
@@ -98,7 +101,7 @@ impl AddendValue {
         let left = over(&self.units, |units| (units.unsigned_abs() | 1).leading_zeros() as i32 - 3);
         let exponent =
             each(|l| if self.units[l] == 0 { ZERO } else { self.exponent[l] - self.fraction_bits + 60 - left[l] });
-        AddendValue { units: each(|l| self.units[l] << left[l].clamp(0, 63)), exponent, fraction_bits: 60 }
+        AddendValue { units: each(|l| self.units[l] << left[l].clamp(0, 63)), exponent, fraction_bits: 60, ..self }
     }
 
     #[inline(always)]
@@ -161,38 +164,26 @@ impl FusedSum {
         }
     }
 
-    /// Unrounded sum of products and addends; `frame` are the signs of the last addend, as masks.
+    /// Unrounded sum of products and addends.
     #[inline(always)]
-    pub(super) fn of_factors(
-        &self,
-        width: Width,
-        terms: &GroupFactors,
-        addends: &[AddendValue],
-        frame: &Lane<u32>,
-    ) -> UnroundedSum {
+    pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, terms, addends),
             (_, Some(alignment)) if alignment.sticky || alignment.complement => {
-                unusual(self, terms, addends, alignment, frame)
+                unusual(self, terms, addends, alignment)
             }
             (Width::Wide, Some(alignment)) => wide(self, terms, addends, alignment),
             (_, Some(alignment)) => self.run::<i64, _>(terms, addends, alignment),
         }
     }
 
-    /// Unrounded sum of stored terms and addends; `frame` are the signs of the last addend, as masks.
+    /// Unrounded sum of stored terms and addends.
     #[inline(always)]
-    pub(super) fn of_stored(
-        &self,
-        width: Width,
-        terms: &Stored,
-        addends: &[AddendValue],
-        frame: &Lane<u32>,
-    ) -> UnroundedSum {
+    pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, &terms, addends),
             (_, Some(alignment)) if alignment.sticky || alignment.complement => {
-                unusual(self, &terms, addends, alignment, frame)
+                unusual(self, &terms, addends, alignment)
             }
             (Width::Wide, Some(alignment)) => wide(self, &terms, addends, alignment),
             (_, Some(alignment)) => self.run::<i64, _>(&terms, addends, alignment),
@@ -274,31 +265,42 @@ impl FusedSum {
         self.with_addends(&products, &largest, addends, alignment, rounding)
     }
 
-    /// Units of the sum that terms gain whose bits are flipped: those with another sign than the frame.
+    /// Units of the sum that terms gain whose bits are flipped: those with another sign than the last addend.
     fn flips<T: FusedTerms<i128>>(
         &self,
         terms: &T,
         addends: &[AddendValue],
         alignment: &Alignment,
         largest: &Lane<i32>,
-        frame: &Lane<u32>,
     ) -> Lane<i128> {
         let bits = self.bits(alignment);
-        let flipped = |value: i128, frame: u32, kept: i32| match (value.signum(), frame != 0) {
-            (1, true) => 1i128.lifted((bits - kept) as u32),
-            (-1, false) => -1i128.lifted((bits - kept) as u32),
-            _ => 0,
+        let frame = addends.last().map_or([0; LANES], |addend| addend.negative);
+        let mut zeros = [false; LANES];
+        if alignment.complement_zeros {
+            for term in 0..terms.len() {
+                let value = terms.value(term);
+                zeros = each(|l| zeros[l] || value[l] != 0);
+            }
+            for addend in addends {
+                zeros = each(|l| zeros[l] || addend.units[l] != 0);
+            }
+        }
+        // The units of a lane's term by its value and sign.
+        let flipped = |l: usize, value: i128, negative: u32, kept: i32| {
+            let differs = (value != 0 || zeros[l]) && (negative != 0) != (frame[l] != 0);
+            let sign = if frame[l] != 0 { 1 } else { -1 };
+            if differs { i128::lifted(sign, (bits - kept) as u32) } else { 0 }
         };
         let mut units = [0; LANES];
         for term in 0..terms.len() {
-            let value = terms.value(term);
-            units = each(|l| units[l] + flipped(value[l], frame[l], alignment.bits));
+            let (value, negative) = (terms.value(term), terms.negative(term));
+            units = each(|l| units[l] + flipped(l, value[l], negative[l], alignment.bits));
         }
         for (addend, value) in self.addends.iter().zip(addends) {
             let (part, kept): (FinitePart<i128>, i32) = (value.part(), addend.bits.unwrap_or(alignment.bits));
             for l in 0..LANES {
                 let dropped = addend.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
-                units[l] += if dropped { 0 } else { flipped(part.units[l], frame[l], kept) };
+                units[l] += if dropped { 0 } else { flipped(l, part.units[l], value.negative[l], kept) };
             }
         }
         units
@@ -394,12 +396,11 @@ fn unusual<T: FusedTerms<i128>>(
     terms: &T,
     addends: &[AddendValue],
     alignment: &Alignment,
-    frame: &Lane<u32>,
 ) -> UnroundedSum {
     let endless = Alignment { carry: None, ..*alignment };
     let mut part = sum.aligned::<i128, T>(terms, addends, &endless, alignment.rounding);
     if alignment.complement {
-        let flips = sum.flips(terms, addends, alignment, &part.exponent, frame);
+        let flips = sum.flips(terms, addends, alignment, &part.exponent);
         part.units = each(|l| part.units[l] + flips[l]);
     }
     let part = part.in_register(alignment);

@@ -44,7 +44,7 @@ use single::{Single, SingleTile, singles};
 use specials::OperandSpecials;
 use tile::{DecodedTile, Shape};
 
-use super::{ElementaryOperation, Program};
+use super::Program;
 use crate::isa::{CodesView, Tiles};
 
 /// Compiled arithmetic of one instruction.
@@ -70,11 +70,7 @@ pub(super) struct Scratch(DecodedTile, SingleTile);
 impl FastArithmetic {
     /// `None` if the fast evaluator does not support the program.
     pub(super) fn new(program: &Program) -> Option<FastArithmetic> {
-        let flips_zeros = |operation: &ElementaryOperation| {
-            let ElementaryOperation::Sum(sum) = operation else { return false };
-            sum.alignment.is_some_and(|alignment| alignment.complement_zeros)
-        };
-        if program.unpack.iter().any(|unpack| unpack.zeros) || program.operations().any(flips_zeros) {
+        if program.unpack.iter().any(|unpack| unpack.zeros) {
             return None;
         }
         let usual = program.has_usual_specials();

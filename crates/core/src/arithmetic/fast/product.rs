@@ -19,7 +19,7 @@ vectorised! {
             let value = kept(&factors.value(0), dropped);
             let exponent = factors.exponent_sum(0);
             set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
-            set_piece(&mut number.negative, at, &factors.negative(0));
+            set_piece(&mut number.negative, at, &factors.sign(0));
             set_piece(&mut number.exponent, at, &over(&exponent, |e| e - pieces.fraction_bits));
             if pieces.special {
                 set_piece(&mut number.special, at, &factors.special(0));

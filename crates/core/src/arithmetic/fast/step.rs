@@ -84,7 +84,7 @@ impl SumStep {
                 if self.dropped > 0 && !self.zeros {
                     exponents = each(|l| if values[l] == 0 { ZERO } else { exponents[l] });
                 }
-                self.push(stored, values, exponents, factors.negative(term));
+                self.push(stored, values, exponents, factors.sign(term));
             }
             return [0; LANES];
         };
@@ -95,7 +95,7 @@ impl SumStep {
             for at in 0..terms {
                 let value = kept(&factors.value(first + at), self.dropped);
                 set_piece(&mut exact.magnitude, at, &over(&value, i64::unsigned_abs));
-                set_piece(&mut exact.negative, at, &factors.negative(first + at));
+                set_piece(&mut exact.negative, at, &factors.sign(first + at));
                 if pieces.special {
                     set_piece(&mut exact.special, at, &factors.special(first + at));
                 }
@@ -144,7 +144,7 @@ impl SumStep {
         } else {
             for term in 0..factors.a.significands.len() {
                 let value: Lane<i64> = factors.value(term);
-                zeros.add(&over(&value, |value| value == 0), &factors.negative(term));
+                zeros.add(&over(&value, |value| value == 0), &factors.sign(term));
             }
         }
         zeros.signs()
@@ -170,12 +170,11 @@ vectorised! {
                 }
             };
             let mut special = [0; LANES];
-            let frame = addends.last().map_or([0; LANES], |addend| piece(&addend.negative, at));
             let sum = if step.is_simple() {
-                step.sum.of_factors(step.width, &factors, values, &frame)
+                step.sum.of_factors(step.width, &factors, values)
             } else {
                 special = step.store(&factors, pieces, at, stored);
-                step.sum.of_stored(step.width, stored, values, &frame)
+                step.sum.of_stored(step.width, stored, values)
             };
             let mut negative = over(&sum.units, |units| (units >> 63) as u32);
             if step.zero_rule != ZeroRule::Fixed && sum.units.contains(&0) {

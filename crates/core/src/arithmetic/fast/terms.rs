@@ -44,6 +44,8 @@ pub(super) trait FusedTerms<P: SignedWord>: Sized {
     fn len(&self) -> usize;
     fn exponent(&self, term: usize) -> Lane<i32>;
     fn value(&self, term: usize) -> Lane<P>;
+    /// Signs, also of zeros, as masks.
+    fn negative(&self, term: usize) -> Lane<u32>;
 }
 
 impl<P: SignedWord> FusedTerms<P> for GroupFactors<'_> {
@@ -68,6 +70,11 @@ impl<P: SignedWord> FusedTerms<P> for GroupFactors<'_> {
         let (x, y) = (&self.a.significands[term], &self.b.significands[term]);
         each(|l| P::product(x[l % TURNS], y[l]))
     }
+
+    #[inline(always)]
+    fn negative(&self, term: usize) -> Lane<u32> {
+        self.sign(term)
+    }
 }
 
 impl<'a> GroupFactors<'a> {
@@ -86,7 +93,7 @@ impl<'a> GroupFactors<'a> {
 
     /// Signs of a product, as masks.
     #[inline(always)]
-    pub(super) fn negative(&self, term: usize) -> Lane<u32> {
+    pub(super) fn sign(&self, term: usize) -> Lane<u32> {
         let (x, y) = (&self.a.negative[term], &self.b.negative[term]);
         each(|l| x[l % TURNS] ^ y[l])
     }
@@ -97,7 +104,7 @@ impl<'a> GroupFactors<'a> {
         let (x, x_significands) = (&self.a.special[term], &self.a.significands[term]);
         let (y, significands) = (&self.b.special[term], &self.b.significands[term]);
         let x_zero: Turn<bool> = array(|t| (x_significands[t] == 0) & (x[t] == 0));
-        let negative = self.negative(term);
+        let negative = self.sign(term);
         each(|l| {
             let y_zero = (significands[l] == 0) & (y[l] == 0);
             let infinity = if negative[l] == 0 { INFINITY } else { MINUS_INFINITY };
@@ -164,5 +171,10 @@ impl<P: SignedWord> FusedTerms<P> for &Stored {
     #[inline(always)]
     fn value(&self, term: usize) -> Lane<P> {
         over(&self.values[term], P::of)
+    }
+
+    #[inline(always)]
+    fn negative(&self, term: usize) -> Lane<u32> {
+        self.negative[term]
     }
 }
