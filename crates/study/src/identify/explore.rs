@@ -53,10 +53,21 @@ impl Dialogue<'_> {
         let (rules, order) = self.hypotheses.clone()?;
         let mut best = self.nearest(rules);
         // The unit may multiply the factors in pieces.
-        if let (Some((1.., rule)), Some(steps)) = (&best, self.fitted.take()) {
+        if let (Some((1.., rule)), Some(steps)) = (&best, self.fitted.clone()) {
             let rules = self.in_phases(&steps, rule);
             let other = self.nearest(rules);
             best = [best, other].into_iter().flatten().min_by_key(|(misses, _)| *misses);
+        }
+        // What few operands show is fitted to the cases that show it, and the rest of the rule follows from there.
+        if let (Some((misses @ 1.., rule)), Some(steps)) = (&best, &self.fitted)
+            && let Some((number, steps)) = self.refitted(steps, rule, *misses)
+        {
+            let (part, node) = (&self.bench.answers.part, format!("n{number}"));
+            for rule in [steps.rule(part), steps.rule_of_sums(part)] {
+                self.work.begin_stage(2);
+                let other = self.repaired_around(rule, Some(&node));
+                best = [best, Some(other)].into_iter().flatten().min_by_key(|(misses, _)| *misses);
+            }
         }
         // Masks can see one step as two, and an open order can stand for several; these orders are tried last.
         let flattened = order.as_ref().and_then(orders::flattened);
@@ -128,6 +139,11 @@ impl Dialogue<'_> {
 
     /// Repairs a rule by all answers; returns the number of outputs that it misses, and the rule.
     pub(super) fn repaired(&self, rule: Rule) -> (usize, Rule) {
+        self.repaired_around(rule, None)
+    }
+
+    /// Repairs a rule as [`Self::repaired`]; the form, alignment and result of a node are kept.
+    fn repaired_around(&self, rule: Rule, kept: Option<&str>) -> (usize, Rule) {
         let misses = |rule: &Rule| {
             let evaluator = super::candidate::evaluator(rule, &self.bench.answers.part);
             evaluator.map_or((usize::MAX, Vec::new()), |evaluator| {
@@ -142,7 +158,9 @@ impl Dialogue<'_> {
                 break;
             }
             cases.append(&mut missed);
-            let Some(repair) = Repair::of(best.clone(), &self.bench.answers.part, (&self.work, &cases)) else { break };
+            let Some(repair) = Repair::of(best.clone(), &self.bench.answers.part, (&self.work, &cases), kept) else {
+                break;
+            };
             let rule = repair.run().rule;
             if rule == best {
                 break;

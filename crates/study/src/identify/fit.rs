@@ -337,7 +337,7 @@ impl Fit<'_> {
 }
 
 /// Registers with f32's exponent and other widths.
-fn registers() -> impl Iterator<Item = &'static Format> {
+pub(super) fn registers() -> impl Iterator<Item = &'static Format> {
     let named = FORMATS.iter().map(|format| format.name).collect::<Vec<_>>();
     let names = (8..=40).map(|bits| format!("e8m{bits}")).filter(move |name| !named.contains(&&name[..]));
     names.filter_map(|name| format::find(&name).ok())

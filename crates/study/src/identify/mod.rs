@@ -30,6 +30,7 @@ mod phases;
 mod questions;
 mod quick;
 mod random;
+mod refit;
 mod repair;
 mod run;
 mod shortfall;

@@ -7,7 +7,7 @@ use super::{
     steps::{Products, SumSteps},
 };
 use crate::{
-    arithmetic::{Node, NodeKind, Rule, Split, settings},
+    arithmetic::{Node, NodeKind, Rule, Split},
     base::{interrupt, parallel},
     bench::Answered,
     format::Format,
@@ -55,15 +55,10 @@ impl Dialogue<'_> {
     pub(super) fn in_phases(&self, steps: &SumSteps, nearest: &Rule) -> Vec<Rule> {
         let known = &self.bench.answers;
         let part = known.part.clone();
-        let mut exact = steps.clone();
+        let mut exact = steps.clone().with_general_keys(nearest);
         exact.steps.iter_mut().for_each(|step| step.arithmetic.products = Products::Exact);
         let Some(evaluator) = evaluator(nearest, &part) else { return Vec::new() };
-        let mut exact_rule = exact.rule(&part);
-        for (key, _) in settings().filter(|(_, setting)| setting.is_general()) {
-            if let Some(value) = nearest.value(&key) {
-                exact_rule.set(&key, Some(&value));
-            }
-        }
+        let exact_rule = exact.rule(&part);
         let wrong = known.missed(&evaluator, UNEXPLAINED.0, UNEXPLAINED.1);
         if wrong.len() < LEAST {
             return Vec::new();

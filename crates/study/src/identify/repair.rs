@@ -49,6 +49,8 @@ pub(super) struct Repair<'a> {
     part: &'a Instruction,
     work: &'a Work,
     cases: &'a [Answered],
+    /// A node of the rule whose form, alignment and result stay as they are.
+    kept: Option<&'a str>,
     /// The rule, and its program.
     pub rule: Rule,
     program: Program,
@@ -99,9 +101,10 @@ impl Repair<'_> {
         rule: Rule,
         part: &'a Instruction,
         (work, cases): (&'a Work, &'a [Answered]),
+        kept: Option<&'a str>,
     ) -> Option<Repair<'a>> {
         let program = program(&rule, part)?;
-        let mut repair = Repair { part, work, cases, rule, program, missed: Vec::new(), explained: Vec::new() };
+        let mut repair = Repair { part, work, cases, kept, rule, program, missed: Vec::new(), explained: Vec::new() };
         repair.update();
         Some(repair)
     }
@@ -153,7 +156,9 @@ impl Repair<'_> {
             *count <= TRIALS.1
         };
         for candidate in judged.into_iter().filter(|candidate| of_key(candidate)).take(TRIALS.0) {
-            let Some(mut trial) = Repair::of(candidate.rule, self.part, (self.work, self.cases)) else { continue };
+            let Some(mut trial) = Repair::of(candidate.rule, self.part, (self.work, self.cases), self.kept) else {
+                continue;
+            };
             for _ in 0..TRIED {
                 if trial.missed.is_empty() || !trial.goes_on() {
                     break;
@@ -206,6 +211,17 @@ impl Repair<'_> {
         kinds.into_values().flat_map(|all| spread(&all, each)).collect()
     }
 
+    /// True if a move leaves the kept node's form, alignment and result as they are.
+    fn may(&self, change: &Move) -> bool {
+        let touches = |key: &str, node: &str| {
+            let within = key.strip_prefix("node.").and_then(|key| key.strip_prefix(node));
+            within.is_some_and(|key| {
+                key.is_empty() || [".alignment", ".result", ".kind"].iter().any(|kept| key.starts_with(kept))
+            })
+        };
+        self.kept.is_none_or(|node| !change.0.iter().any(|change| touches(&change.key, node)))
+    }
+
     /// Every single change.
     fn singles(&self) -> Vec<Move> {
         let by_key = moves::by_key(&self.rule, self.part).into_iter().flatten();
@@ -214,6 +230,7 @@ impl Repair<'_> {
 
     /// Tries the moves that the language allows on the sample, and leaves out moves without effect.
     fn sift(&self, sample: &[usize], moves: Vec<Move>) -> Vec<Sifted> {
+        let moves: Vec<Move> = moves.into_iter().filter(|change| self.may(change)).collect();
         let now: Vec<u64> = sample.iter().map(|at| self.program.dot(&self.cases[*at].0)).collect();
         self.work.spend_cases(moves.len() * sample.len());
         self.work.spend(moves.len() as u64 * MAKING);
@@ -282,9 +299,8 @@ impl Repair<'_> {
             .filter(|change| !change.ranged)
             .filter(|change| {
                 // Changes at one place with the same answers count as one, but any structural change may matter in a pair.
-                let place = change.key.rsplit_once('.').map_or(&change.key[..], |(place, _)| place);
                 let rule = if change.structural { change.rule.table().to_string() } else { String::new() };
-                seen.insert((place.to_string(), change.answers.clone(), rule))
+                seen.insert((place(&change.key).to_string(), change.answers.clone(), rule))
             })
             .collect();
         let keys: HashSet<String> = self.singles().iter().map(|change| change.key().to_string()).collect();
@@ -298,9 +314,20 @@ impl Repair<'_> {
             let (new, old): (Vec<Move>, Vec<Move>) = all.into_iter().partition(|change| !keys.contains(change.key()));
             let again =
                 |change: &Move| change.key() > &first.key[..] || change.is_structural() && change.key() != first.key;
-            let old = old.into_iter().filter(|change| !change.is_ranged() && again(change));
+            // What two keys of one node decide together comes before what keys of two nodes do.
+            let (near, far): (Vec<Move>, Vec<Move>) = old
+                .into_iter()
+                .filter(|change| !change.is_ranged() && again(change))
+                .partition(|change| place(change.key()) == place(&first.key));
+            let old = near.into_iter().chain(far);
             let mut fixing = Vec::new();
-            for second in new.into_iter().chain(old).take(each).take_while(|_| interrupt::pending().is_none()) {
+            for second in new
+                .into_iter()
+                .chain(old)
+                .filter(|change| self.may(change))
+                .take(each)
+                .take_while(|_| interrupt::pending().is_none())
+            {
                 let Some(rule) = second.applied(&first.rule) else { continue };
                 let Some(program) = program(&rule, self.part) else { continue };
                 let fixed = few.iter().filter(|at| explains(&program, &self.cases[**at])).count();
@@ -314,6 +341,11 @@ impl Repair<'_> {
         });
         self.best(tried.into_iter().flatten())
     }
+}
+
+/// The place of a key: its node or its table; of a key of the rule, the key.
+fn place(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(place, _)| place)
 }
 
 /// True if a program gives the answer.

@@ -4,7 +4,7 @@ use super::candidate::{candidate, program};
 use crate::{
     arithmetic::{
         self, Alignment, Conversion, Destination, ElementaryOperation, Node, NodeKind, NodeResult, OverflowTest,
-        Program, ResultTininess, Rounded, Rule, Subnormals, Term, ZeroSign,
+        Program, ResultTininess, Rounded, Rule, Subnormals, Term, ZeroSign, settings,
     },
     format::{self, Format, Overflow, Rounding},
     isa::Instruction,
@@ -141,6 +141,8 @@ pub(super) struct SumSteps {
     pub output: Rounding,
     /// The code of D for NaN.
     pub nan: u64,
+    /// The keys that belong to no step.
+    pub general: Rule,
 }
 
 impl SumSteps {
@@ -150,7 +152,7 @@ impl SumSteps {
         let target = Target::new(format::find("f64").ok()?, Rounding::Rne);
         let products = Products::Exact;
         let arithmetic = StepArithmetic { cut: None, lanes: None, late: None, target, products, zero: None };
-        let mut steps = SumSteps { steps: Vec::new(), output: Rounding::Rne, nan };
+        let mut steps = SumSteps { steps: Vec::new(), output: Rounding::Rne, nan, general: Rule::default() };
         // A step is numbered before its parts. Not recursive, because a chain has one level for each of its steps.
         let mut open: Vec<(&Meeting, Option<(usize, usize)>)> = vec![(last, None)];
         while let Some((meeting, place)) = open.pop() {
@@ -173,6 +175,17 @@ impl SumSteps {
             steps.steps.push(Step { parts, leaves, manner: meeting.manner, arithmetic });
         }
         Some(steps)
+    }
+
+    /// The steps with the keys of a rule that belong to no step.
+    pub(super) fn with_general_keys(mut self, rule: &Rule) -> SumSteps {
+        self.general = Rule::default();
+        for (key, _) in settings().filter(|(_, setting)| setting.is_general()) {
+            if let Some(value) = rule.value(&key) {
+                self.general.set(&key, Some(&value));
+            }
+        }
+        self
     }
 
     /// The rule that describes the steps.
@@ -223,7 +236,7 @@ impl SumSteps {
     /// With `sums`, sums replace ordinary additions. With `has_scales`, sums replace the additions of products, because scaled products
     /// are added in sums alone.
     fn written(&self, sums: bool, has_scales: bool) -> Rule {
-        let mut rule = Rule::default();
+        let mut rule = self.general.clone();
         (rule.nan, rule.output) = (Some(self.nan), self.output());
         let mut open = vec![0];
         while let Some(number) = open.pop() {
@@ -358,7 +371,7 @@ pub(super) fn set(program: &mut Program, number: usize, arithmetic: &StepArithme
                 }
             }
             ElementaryOperation::Round { to, .. } | ElementaryOperation::Fma { to, .. } => {
-                *to = destination(target, to.zero);
+                to.target = destination(target, to.zero).target;
             }
             ElementaryOperation::Multiply(multiply) if !alone => {
                 multiply.normalised = arithmetic.products == Products::Normalised;

@@ -1,0 +1,156 @@
+//! Fits of steps, each given the others, to the cases that the nearest rule misses.
+//!
+//! The tiles that show a step alone can leave open what few operands show: a least exponent, an alignment far below the result, or a
+//! register a little wider than D. These cases decide it, with some that are explained.
+
+use std::ops::Range;
+
+use super::{
+    candidate::evaluator,
+    few_terms::{Runs, ShownCase},
+    fit::{BITS, Depth, Fit, Fitted, ROUNDINGS, registers},
+    run::Dialogue,
+    steps::{StepArithmetic, SumSteps, Target},
+};
+use crate::{
+    arithmetic::{Alignment, KeyTable, Place, Rule, setting},
+    base::interrupt,
+    bench::Answered,
+    format::Rounding,
+    isa::Instruction,
+};
+
+/// Missed tiles, and missed cases of each, that decide between fits.
+const MISSED: (usize, usize) = (24, 4);
+/// Tiles that a fit breaks, and cases of each, among which the next fit finds what it may not break.
+const BROKEN: (usize, usize) = (64, 8);
+/// Explained cases that a fit may not break.
+const EXPLAINED: usize = 240;
+/// A rule that misses more than one output in this many needs more than another fit of its steps.
+const FAR: usize = 32;
+/// Largest number of steps that are fitted again.
+const MOST_STEPS: usize = 24;
+/// Largest number of fits, each to more cases.
+const ROUNDS: usize = 6;
+/// Fewest bits of an alignment with a least exponent.
+const FEWEST_BITS: i32 = 8;
+
+impl Dialogue<'_> {
+    /// The steps with one of them, whose number comes first, or the conversion to D, fitted to the cases that the nearest rule misses.
+    /// `None` if the rule misses much, or if no other arithmetic of one step explains more.
+    pub(super) fn refitted(&self, steps: &SumSteps, nearest: &Rule, misses: usize) -> Option<(usize, SumSteps)> {
+        let (known, part) = (&self.bench.answers, &self.bench.answers.part);
+        if misses > known.outputs() / FAR || steps.steps.len() > MOST_STEPS {
+            return None;
+        }
+        let steps = steps.clone().with_general_keys(nearest);
+        let program = steps.program(part)?;
+        let mut runs = Runs::of(&program);
+        let mut cases = shown(part, known.missed(&evaluator(nearest, part)?, MISSED.0, MISSED.1));
+        cases.retain(|case| !runs.explain(case));
+        let most = cases.len();
+        let explained = shown(part, known.spread_cases(EXPLAINED));
+        cases.extend(explained.into_iter().filter(|case| runs.explain(case)));
+        self.work.spend(runs.work);
+        let mut numbers = 0..steps.steps.len();
+        for _ in 0..ROUNDS {
+            if most == 0 {
+                return None;
+            }
+            let (number, refitted) = self.refitted_one(&steps, numbers, &cases, most)?;
+            // Cases that this step explained before, and now misses, decide between its possibilities; the repair decides signs of zeros.
+            let program = refitted.program(part)?;
+            let mut again = Runs::of(&program);
+            let mut broken =
+                shown(part, known.missed(&evaluator(&refitted.rule_of_sums(part), part)?, BROKEN.0, BROKEN.1));
+            broken.retain(|case| runs.explain(case) && !again.explain(case));
+            if broken.is_empty() {
+                return Some((number, refitted));
+            }
+            cases.append(&mut broken);
+            numbers = number..number + 1;
+        }
+        None
+    }
+
+    /// The number of the step whose fit explains the most cases, and the steps; `None` if each misses `most` or more.
+    fn refitted_one(
+        &self,
+        steps: &SumSteps,
+        numbers: Range<usize>,
+        cases: &[ShownCase],
+        most: usize,
+    ) -> Option<(usize, SumSteps)> {
+        let mut best: Option<(usize, usize, SumSteps)> = None;
+        for number in numbers {
+            let conversions = if number == 0 { &ROUNDINGS[..] } else { &[steps.output] };
+            for output in conversions {
+                if interrupt::pending().is_some() || best.as_ref().is_some_and(|(misses, ..)| *misses == 0) {
+                    break;
+                }
+                let mut other = SumSteps { output: *output, ..steps.clone() };
+                let fit = Fit { part: &self.bench.answers.part, steps: &other, number, depth: Depth::Formats };
+                let Some(mut fitted) = fit.sum(cases) else { continue };
+                fit.at_floors(cases, &mut fitted);
+                fit.in_registers(cases, &mut fitted);
+                self.work.spend(fitted.work);
+                if fitted.misses < best.as_ref().map_or(most, |(misses, ..)| *misses) {
+                    other.steps[number].arithmetic = fitted.arithmetic;
+                    best = Some((fitted.misses, number, other));
+                }
+            }
+        }
+        best.map(|(_, number, steps)| (number, steps))
+    }
+}
+
+impl Fit<'_> {
+    /// Compares alignments with a least exponent, of every width, with the target as it is and as it was.
+    fn at_floors(&self, cases: &[ShownCase], fitted: &mut Fitted) {
+        let now = self.step().arithmetic;
+        let place = Place::of(self.part);
+        let (rule, floor) = (Rule::default(), setting("alignment.floor"));
+        let table = KeyTable::Rule(&rule);
+        let values = floor.map_or_else(Vec::new, |floor| {
+            let near = floor.near_values(table, &place, None).into_iter().map(|(to, _)| to);
+            near.chain(floor.searched_values(table, &place, None)).collect()
+        });
+        let floors: Vec<i32> = values.iter().filter_map(|to| to.as_ref()?.number()?.try_into().ok()).collect();
+        let cuts = |way| (FEWEST_BITS..=*BITS.end()).rev().map(move |bits| Alignment::new(bits, way));
+        let all: Vec<StepArithmetic> = [Rounding::Rz, Rounding::Rd, Rounding::Rne]
+            .into_iter()
+            .flat_map(cuts)
+            .flat_map(|cut| floors.iter().map(move |floor| Alignment { floor: Some(*floor), ..cut }))
+            .map(|cut| StepArithmetic { cut: Some(cut), ..now })
+            .collect();
+        let with_target =
+            |all: &[StepArithmetic], target| all.iter().map(|other| StepArithmetic { target, ..*other }).collect();
+        let mut both = vec![all.clone()];
+        if fitted.arithmetic.target != now.target {
+            both.push(with_target(&all, fitted.arithmetic.target));
+        }
+        if let Some(program) = all.first().and_then(|first| self.program(*first)) {
+            self.best(&program, both, cases, fitted);
+        }
+    }
+
+    /// Compares registers of other widths, with the alignment as it is and as it was.
+    fn in_registers(&self, cases: &[ShownCase], fitted: &mut Fitted) {
+        let now = self.step().arithmetic;
+        let mut cuts = vec![now.cut];
+        if fitted.arithmetic.cut != now.cut {
+            cuts.push(fitted.arithmetic.cut);
+        }
+        let targets = || registers().flat_map(|format| ROUNDINGS.map(|rounding| Target::new(format, rounding)));
+        for cut in cuts {
+            let all: Vec<StepArithmetic> = targets().map(|target| StepArithmetic { cut, target, ..now }).collect();
+            if let Some(program) = all.first().and_then(|first| self.program(*first)) {
+                self.best(&program, vec![all], cases, fitted);
+            }
+        }
+    }
+}
+
+fn shown(part: &Instruction, cases: Vec<Answered>) -> Vec<ShownCase> {
+    cases.into_iter().flat_map(|case| ShownCase::of_tile(part, &[case])).collect()
+}
