@@ -91,6 +91,23 @@ fn a_withheld_model_comes_back_as_the_draft() {
 }
 
 #[test]
+fn the_draft_of_a_survey_is_a_generation_of_an_atlas() {
+    let (kept, out) = temporary();
+    let run = survey("hopper", &[F16], &[], &out);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let (folder, site) = (out.to_str().unwrap(), kept.path().join("atlas"));
+    let atlas = |with: &str| {
+        let words = ["atlas", "--model", "ampere", "--with", with, "--instr", F16, "-q", "--out", site.to_str().unwrap()];
+        tcnum(&words)
+    };
+    let refused = atlas(kept.path().to_str().unwrap());
+    assert!(refused.status == 2 && refused.stderr.contains("has no model.toml"), "{}", refused.stderr);
+    let run = atlas(folder);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(text(&site, "index.html").contains("nvidia-hopper-model-surveyed"));
+}
+
+#[test]
 fn a_survey_resumes_where_it_was_ended() {
     let (_kept, out) = temporary();
     assert_eq!(survey("hopper", &[F16], &[], &out).status, 0);

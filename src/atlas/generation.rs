@@ -1,11 +1,12 @@
 //! Generations: the models of the atlas, GPUs first, in the order of their first products.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use crate::{
     Error, Result,
     arithmetic::{Model, aliases, shipped},
     isa::{self, Instruction},
+    survey::draft,
 };
 
 /// Vendor and first product of the shipped models, in order.
@@ -85,15 +86,26 @@ impl Generation {
     }
 }
 
-/// The generations of these models, or of all shipped ones, in order.
+/// The generations of these models, or of all shipped ones, and of the draft models of surveys, in order.
 ///
 /// # Errors
-/// An unknown or malformed model; two models of one name.
-pub(super) fn generations(names: &[String]) -> Result<Vec<Generation>> {
-    let names: Vec<String> = match names {
+/// An unknown or malformed model; two models of one name; a folder without a draft model.
+pub(super) fn generations(names: &[String], surveys: &[PathBuf]) -> Result<Vec<Generation>> {
+    let mut names: Vec<String> = match names {
         [] => shipped().map(String::from).collect(),
         names => names.to_vec(),
     };
+    for folder in surveys {
+        let draft = folder.join(draft::FILE);
+        if !draft.is_file() {
+            return Err(Error::request(format!(
+                "‹with={}›: the folder has no {}; `tcnum survey --device DEVICE --out FOLDER` writes it",
+                folder.display(),
+                draft::FILE
+            )));
+        }
+        names.push(draft.to_string_lossy().into_owned());
+    }
     let mut all: Vec<Generation> = Vec::new();
     for asked in names {
         let model = Model::load(&asked)?;

@@ -16,6 +16,8 @@ mod page;
 mod picture;
 mod search;
 
+use std::path::PathBuf;
+
 use crate::{
     Error, Interruption, Result, Stage,
     base::{distinct::distinct, interrupt, parallel},
@@ -50,6 +52,8 @@ crate::rows! {
 pub(crate) struct AtlasRequest {
     /// Models by name or file; empty for all shipped ones.
     pub(crate) models: Vec<String>,
+    /// Folders of surveys, whose draft models are added.
+    pub(crate) surveys: Vec<PathBuf>,
     /// Instructions by name or file; empty for all.
     pub(crate) instructions: Vec<String>,
 }
@@ -101,7 +105,7 @@ struct Asked {
 /// # Errors
 /// Unknown names; no model has an instruction; an interruption before the first instruction is done.
 pub(crate) fn atlas(request: &AtlasRequest, progress: &mut dyn FnMut(Stage)) -> Result<Atlas> {
-    let generations = generations(&request.models)?;
+    let generations = generations(&request.models, &request.surveys)?;
     let asked = asked(request, &generations)?;
     let files = file_names(asked.iter().map(|asked| asked.instruction.name.as_str()));
     let (mut measured, mut entries) = (Measurements::default(), Vec::new());
@@ -180,8 +184,9 @@ fn formats(i: &Instruction) -> impl Iterator<Item = &'static Format> {
 /// The command that makes the same site.
 fn command(request: &AtlasRequest) -> String {
     let models = request.models.iter().map(|name| format!(" --model {}", quoted(name)));
+    let surveys = request.surveys.iter().map(|folder| format!(" --with {}", quoted(&folder.to_string_lossy())));
     let instructions = request.instructions.iter().map(|name| format!(" --instr {}", quoted(name)));
-    format!("tcnum atlas{} --out FOLDER", models.chain(instructions).collect::<String>())
+    format!("tcnum atlas{} --out FOLDER", models.chain(surveys).chain(instructions).collect::<String>())
 }
 
 impl Site {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Name of the model file.
-pub(super) const FILE: &str = "model.toml";
+pub(crate) const FILE: &str = "model.toml";
 /// Name of the file of the target.
 pub(super) const TARGETS: &str = "targets.toml";
 

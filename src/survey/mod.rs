@@ -4,7 +4,7 @@
 //! makes the model file, and [`page`] the document.
 
 mod choice;
-mod draft;
+pub(crate) mod draft;
 mod folder;
 mod outcome;
 mod page;

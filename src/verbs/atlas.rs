@@ -1,5 +1,7 @@
 //! `tcnum atlas`: a static site of the arithmetic of all known matrix units.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{
@@ -17,6 +19,8 @@ Examples:
   tcnum atlas --out atlas
   tcnum atlas --model hopper --model mxu.toml --out atlas
       two generations, one of them a model file of your own
+  tcnum atlas --with h200 --out atlas
+      all shipped models, and what a survey found
   tcnum atlas --instr mma.m16n8k16.f32.bf16.bf16.f32 --out atlas
       one instruction on every generation that has it
 More: docs/atlas.md";
@@ -29,6 +33,9 @@ pub(super) struct Arguments {
     models: Models,
     #[command(flatten)]
     instructions: Instructions,
+    /// Add the draft model of a survey's folder (repeatable)
+    #[arg(long, value_name = "FOLDER")]
+    with: Vec<PathBuf>,
     /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
@@ -53,7 +60,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return Err(Error::request("no folder is named; give --out FOLDER"));
     };
     let folder = SiteFolder::open(out)?;
-    let request = AtlasRequest { models: arguments.models.to_vec(), instructions: arguments.instructions.to_vec() };
+    let request = AtlasRequest {
+        models: arguments.models.to_vec(),
+        instructions: arguments.instructions.to_vec(),
+        surveys: arguments.with.clone(),
+    };
     let progress = Progress::new(&arguments.destination);
     let atlas = atlas::atlas(&request, &mut |stage| progress.at(stage))?;
     drop(progress);
