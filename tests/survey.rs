@@ -97,7 +97,8 @@ fn the_draft_of_a_survey_is_a_generation_of_an_atlas() {
     assert_eq!(run.status, 0, "{}", run.stderr);
     let (folder, site) = (out.to_str().unwrap(), kept.path().join("atlas"));
     let atlas = |with: &str| {
-        let words = ["atlas", "--model", "ampere", "--with", with, "--instr", F16, "-q", "--out", site.to_str().unwrap()];
+        let words =
+            ["atlas", "--model", "ampere", "--with", with, "--instr", F16, "-q", "--out", site.to_str().unwrap()];
         tcnum(&words)
     };
     let refused = atlas(kept.path().to_str().unwrap());

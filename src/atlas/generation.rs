@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn every_shipped_model_has_a_date_and_the_dates_ascend() {
-        let all = generations(&[]).unwrap();
+        let all = generations(&[], &[]).unwrap();
         assert_eq!(all.len(), shipped().count());
         assert!(all.iter().all(|generation| generation.date.is_some()));
         for kind in ["GPU", "processor"] {

@@ -243,6 +243,7 @@ fn pages_count_models_generations_and_experiments_as_the_program_does() {
         ),
         ("CITATION.cff", format!("models of {gpus} generations of GPUs and {others} of processors")),
         ("experiments/README.md", format!("{experiments} experiments: ")),
+        ("experiments/README.md", format!(" published figures are reproduced on {all} devices;")),
     ] {
         assert!(plain(page).contains(&said), "{page} lacks: {said}");
     }

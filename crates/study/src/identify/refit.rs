@@ -27,13 +27,16 @@ const BROKEN: (usize, usize) = (64, 8);
 /// Explained cases that a fit may not break.
 const EXPLAINED: usize = 240;
 /// A rule that misses more than one output in this many needs more than another fit of its steps.
-const FAR: usize = 32;
+const FAR: usize = 256;
 /// Largest number of steps that are fitted again.
 const MOST_STEPS: usize = 24;
 /// Largest number of fits, each to more cases.
 const ROUNDS: usize = 6;
 /// Fewest bits of an alignment with a least exponent.
 const FEWEST_BITS: i32 = 8;
+
+/// A fit of a step to cases.
+type FitOf = fn(&Fit, &[ShownCase]) -> Option<Fitted>;
 
 impl Dialogue<'_> {
     /// The steps with one of them, whose number comes first, or the conversion to D, fitted to the cases that the nearest rule misses.
@@ -82,21 +85,31 @@ impl Dialogue<'_> {
         most: usize,
     ) -> Option<(usize, SumSteps)> {
         let mut best: Option<(usize, usize, SumSteps)> = None;
-        for number in numbers {
-            let conversions = if number == 0 { &ROUNDINGS[..] } else { &[steps.output] };
-            for output in conversions {
-                if interrupt::pending().is_some() || best.as_ref().is_some_and(|(misses, ..)| *misses == 0) {
+        let conversions = |number: usize| if number == 0 { ROUNDINGS.to_vec() } else { vec![steps.output] };
+        let places: Vec<_> =
+            numbers.flat_map(|number| conversions(number).into_iter().map(move |to| (number, to))).collect();
+        // Registers are few, least exponents not many, so they come before all alignments and targets.
+        let fits: [FitOf; 3] = [
+            |fit, cases| Some(fit.in_registers(cases, fit.as_it_is(cases))),
+            |fit, cases| Some(fit.at_floors(cases, fit.as_it_is(cases))),
+            |fit, cases| fit.sum(cases),
+        ];
+        for fit_of in fits {
+            for (number, output) in &places {
+                if self.work.left() == 0
+                    || interrupt::pending().is_some()
+                    || best.as_ref().is_some_and(|best| best.0 == 0)
+                {
                     break;
                 }
                 let mut other = SumSteps { output: *output, ..steps.clone() };
-                let fit = Fit { part: &self.bench.answers.part, steps: &other, number, depth: Depth::Formats };
-                let Some(mut fitted) = fit.sum(cases) else { continue };
-                fit.at_floors(cases, &mut fitted);
-                fit.in_registers(cases, &mut fitted);
+                let part = &self.bench.answers.part;
+                let fit = Fit { part, steps: &other, number: *number, depth: Depth::Formats };
+                let Some(fitted) = fit_of(&fit, cases) else { continue };
                 self.work.spend(fitted.work);
                 if fitted.misses < best.as_ref().map_or(most, |(misses, ..)| *misses) {
-                    other.steps[number].arithmetic = fitted.arithmetic;
-                    best = Some((fitted.misses, number, other));
+                    other.steps[*number].arithmetic = fitted.arithmetic;
+                    best = Some((fitted.misses, *number, other));
                 }
             }
         }
@@ -105,49 +118,43 @@ impl Dialogue<'_> {
 }
 
 impl Fit<'_> {
-    /// Compares alignments with a least exponent, of every width, with the target as it is and as it was.
-    fn at_floors(&self, cases: &[ShownCase], fitted: &mut Fitted) {
-        let now = self.step().arithmetic;
-        let place = Place::of(self.part);
-        let (rule, floor) = (Rule::default(), setting("alignment.floor"));
-        let table = KeyTable::Rule(&rule);
-        let values = floor.map_or_else(Vec::new, |floor| {
-            let near = floor.near_values(table, &place, None).into_iter().map(|(to, _)| to);
-            near.chain(floor.searched_values(table, &place, None)).collect()
+    /// The step's arithmetic as it is.
+    fn as_it_is(&self, cases: &[ShownCase]) -> Fitted {
+        let arithmetic = self.step().arithmetic;
+        let (misses, work) = self.fails(arithmetic, cases, cases.len());
+        Fitted { arithmetic, misses, work }
+    }
+
+    /// The best of this fit and of all alignments with a least exponent.
+    fn at_floors(&self, cases: &[ShownCase], fitted: Fitted) -> Fitted {
+        let (rule, place) = (Rule::default(), Place::of(self.part));
+        let values = setting("alignment.floor").map_or_else(Vec::new, |floor| {
+            let near = floor.near_values(KeyTable::Rule(&rule), &place, None).into_iter().map(|(to, _)| to);
+            near.chain(floor.searched_values(KeyTable::Rule(&rule), &place, None)).collect()
         });
         let floors: Vec<i32> = values.iter().filter_map(|to| to.as_ref()?.number()?.try_into().ok()).collect();
         let cuts = |way| (FEWEST_BITS..=*BITS.end()).rev().map(move |bits| Alignment::new(bits, way));
-        let all: Vec<StepArithmetic> = [Rounding::Rz, Rounding::Rd, Rounding::Rne]
+        let all = [Rounding::Rz, Rounding::Rd, Rounding::Rne]
             .into_iter()
             .flat_map(cuts)
             .flat_map(|cut| floors.iter().map(move |floor| Alignment { floor: Some(*floor), ..cut }))
-            .map(|cut| StepArithmetic { cut: Some(cut), ..now })
-            .collect();
-        let with_target =
-            |all: &[StepArithmetic], target| all.iter().map(|other| StepArithmetic { target, ..*other }).collect();
-        let mut both = vec![all.clone()];
-        if fitted.arithmetic.target != now.target {
-            both.push(with_target(&all, fitted.arithmetic.target));
-        }
-        if let Some(program) = all.first().and_then(|first| self.program(*first)) {
-            self.best(&program, both, cases, fitted);
-        }
+            .map(|cut| StepArithmetic { cut: Some(cut), ..self.step().arithmetic });
+        self.best_of(all.collect(), cases, fitted)
     }
 
-    /// Compares registers of other widths, with the alignment as it is and as it was.
-    fn in_registers(&self, cases: &[ShownCase], fitted: &mut Fitted) {
-        let now = self.step().arithmetic;
-        let mut cuts = vec![now.cut];
-        if fitted.arithmetic.cut != now.cut {
-            cuts.push(fitted.arithmetic.cut);
+    /// The best of this fit and of registers of other widths.
+    fn in_registers(&self, cases: &[ShownCase], fitted: Fitted) -> Fitted {
+        let targets = registers().flat_map(|format| ROUNDINGS.map(|rounding| Target::new(format, rounding)));
+        let all = targets.map(|target| StepArithmetic { target, ..self.step().arithmetic });
+        self.best_of(all.collect(), cases, fitted)
+    }
+
+    /// The best of this fit and of these possibilities, which take the same operations.
+    fn best_of(&self, all: Vec<StepArithmetic>, cases: &[ShownCase], mut fitted: Fitted) -> Fitted {
+        if let Some(program) = all.first().and_then(|first| self.program(*first)) {
+            self.best(&program, vec![all], cases, &mut fitted);
         }
-        let targets = || registers().flat_map(|format| ROUNDINGS.map(|rounding| Target::new(format, rounding)));
-        for cut in cuts {
-            let all: Vec<StepArithmetic> = targets().map(|target| StepArithmetic { cut, target, ..now }).collect();
-            if let Some(program) = all.first().and_then(|first| self.program(*first)) {
-                self.best(&program, vec![all], cases, fitted);
-            }
-        }
+        fitted
     }
 }
 

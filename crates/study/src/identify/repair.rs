@@ -421,8 +421,8 @@ mod tests {
             assert!(without.iter().all(|key| wrong.set(key, None)));
             let cases = known.cases(0);
             let work = Work::new(part.stored_k(), 1 << 28);
-            let before = Repair::of(wrong.clone(), &part, (&work, &cases)).unwrap().missed.len();
-            let repaired = Repair::of(wrong, &part, (&work, &cases)).unwrap().run();
+            let before = Repair::of(wrong.clone(), &part, (&work, &cases), None).unwrap().missed.len();
+            let repaired = Repair::of(wrong, &part, (&work, &cases), None).unwrap().run();
             assert!(before > 0 && repaired.missed.is_empty(), "{with}: {before}, {} missed", repaired.missed.len());
         }
     }
