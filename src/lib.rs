@@ -128,7 +128,7 @@ use tcnum_engine::{
 };
 #[cfg(feature = "cli")]
 use tcnum_study::{
-    bound, calc, chain, check, convert, cost, coverage, distinguish, emulate, explain, features, gemm, identify,
+    attention, bound, calc, chain, check, convert, cost, coverage, distinguish, emulate, explain, features, gemm, identify,
     inspect, kit, matching, power, probe, quantise, record, tree,
 };
 
