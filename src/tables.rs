@@ -1,9 +1,9 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    atlas, attention, bound, calc, campaign, catalogue, chain, check, comparison, convert, cost, coverage, device, diff,
-    distinction, distinguish, emulate, experiment, explain, features, gemm, identify, inspect, kit, matching, power,
-    probe, product, quantise, record,
+    atlas, attention, bound, calc, campaign, catalogue, chain, check, comparison, convert, cost, coverage, device,
+    diff, distinction, distinguish, emulate, experiment, explain, features, gemm, identify, inspect, kit, matching,
+    power, probe, product, quantise, record,
     report::{self, Declaration, schema},
     steps, survey, tree, verify,
 };

@@ -1,6 +1,6 @@
 //! `tcnum attention`.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use clap::Args;
 
@@ -95,9 +95,8 @@ impl Verb for Arguments {
 
 /// Checks the outputs, and reports.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let format = |name: &Option<String>| -> Result<Option<&'static Format>> {
-        name.as_deref().map(format::find).transpose()
-    };
+    let format =
+        |name: &Option<String>| -> Result<Option<&'static Format>> { name.as_deref().map(format::find).transpose() };
     let model = Model::load(&arguments.model)?;
     let codes = format(&arguments.codes)?;
     let [p_format, s_format] = [format(&arguments.p_format)?, format(&arguments.s_format)?];
@@ -109,7 +108,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let given = match &arguments.mask {
         Some(file) => {
             let mask = AddedScores::of_array(&file.array()?, &operands);
-            Some(mask.map_err(|error| error.within(file.label()))?)
+            Some(Arc::new(mask.map_err(|error| error.within(file.label()))?))
         }
         None => None,
     };

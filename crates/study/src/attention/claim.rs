@@ -1,9 +1,6 @@
 //! Claims: the arithmetic that attention is said to have, and the constants of its bound.
 
-use super::{
-    Mask, Operands,
-    operands::Rounding,
-};
+use super::{Mask, Operands, operands::Rounding};
 use crate::{
     Error, Result,
     arithmetic::Model,
@@ -17,6 +14,8 @@ pub(super) const U: f64 = f64::from_bits((1023 - 24) << 52);
 pub const EXP_ERROR: f64 = f64::from_bits((1023 - 22) << 52);
 /// Smallest number of keys of a tile by default.
 pub const TILE: usize = 16;
+/// Roundings in f32 of the logarithms by which parts are joined.
+const JOIN_ROUNDINGS: f64 = 16.0;
 /// Magnitude from which sums are taken to overflow f32, with room for all errors.
 const OVERFLOW: f64 = f64::from_bits((1023 + 120) << 52);
 /// Error of all underflows of a sum, relative to the largest value and the number of terms.
@@ -116,7 +115,8 @@ impl Constants {
         let largest = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         let [q_most, k_most, v_most] = [q, k, v].map(|heads| largest(&heads.values));
         let (columns, keys) = (q.columns, k.rows);
-        if q_most * k_most * columns as f64 * claim.scale.abs().max(1.0) >= OVERFLOW || v_most * keys as f64 >= OVERFLOW {
+        if q_most * k_most * columns as f64 * claim.scale.abs().max(1.0) >= OVERFLOW || v_most * keys as f64 >= OVERFLOW
+        {
             return Err(Error::request(format!(
                 "sums of these operands may overflow f32 (largest |Q| {q_most:.1e}, |K| {k_most:.1e}, |V| {v_most:.1e}), so the claim has no bound"
             )));
@@ -138,8 +138,7 @@ impl Constants {
                 columns as f64 * (q_rounding.smallest * k_most + q_most * k_rounding.smallest),
             ) + columns as f64 * TINY,
             stored_unit: stored.map_or(0.0, |stored| stored.unit),
-            stored_floor: stored
-                .map_or(0.0, |stored| stored.floor * (3.0 + columns as f64 * root * (q_most + k_most))),
+            stored_floor: stored.map_or(0.0, |stored| stored.floor * (3.0 + columns as f64 * root * (q_most + k_most))),
             largest_score: stored.map_or(OVERFLOW, |stored| stored.largest * (1.0 - 4.0 * stored.unit)),
             sum_rate: weighted.rate,
             sum_floor: weighted.rate * 2.0 * (p.smallest * v_most).max(v_rounding.smallest)
@@ -162,7 +161,7 @@ impl Constants {
     /// `range` is the largest magnitude of a score.
     pub(super) fn shared(&self, range: f64) -> f64 {
         let each_tile = self.exp_error + 2.0 * U + U * range;
-        let join = 2.0 * self.exp_error + 8.0 * U * (range + (self.keys as f64).ln() + 1.0);
+        let join = 2.0 * self.exp_error + JOIN_ROUNDINGS * U * (range + (self.keys as f64).ln() + 1.0);
         self.exp_error + self.tiles * each_tile + join
     }
 }
@@ -177,7 +176,9 @@ struct Sums {
 fn sums(claim: &AttentionClaim, [a, b]: [&'static Format; 2], k: usize, notes: &mut Vec<String>) -> Result<Sums> {
     let fma = (k + 1) as f64 * U;
     if fma >= 0.125 {
-        return Err(Error::request(format!("sums of {k} products in f32 have no useful bound; there are too many terms")));
+        return Err(Error::request(format!(
+            "sums of {k} products in f32 have no useful bound; there are too many terms"
+        )));
     }
     let fma = fma / (1.0 - fma);
     match bound::Claim::of_generation(claim.model.clone(), [a, b, format::find("f32")?], None) {

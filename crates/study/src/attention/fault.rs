@@ -62,7 +62,7 @@ pub struct FaultPower {
     /// Places at which it was tried.
     pub places: usize,
     /// Places at which an element of the sample would be outside, whatever the rounding of the faulty kernel.
-    pub found: usize,
+    pub detected: usize,
 }
 
 /// What the bound finds on a sample of rows.
@@ -214,7 +214,8 @@ impl<'a> Trial<'a> {
     fn pieces(&self, place: RowPlace, change: Option<&Change>) -> Option<Vec<Sums>> {
         let Operands { q, k, v, .. } = self.operands;
         let RowPlace { head, row } = place;
-        let (mut key_head, mut scale, mut mask) = (self.operands.key_head(head), self.claim.scale, self.claim.mask.clone());
+        let (mut key_head, mut scale, mut mask) =
+            (self.operands.key_head(head), self.claim.scale, self.claim.mask.clone());
         let first = head / q.heads * k.heads;
         let behind = |shift: usize| first + (key_head - first + shift) % k.heads;
         let mut value_head = key_head;
@@ -302,24 +303,26 @@ impl<'a> Trial<'a> {
     /// # Errors
     /// An interruption.
     pub(super) fn power(&self) -> Result<AttentionPower> {
-        let is_found = |fault: &Fault| {
+        let is_detected = |fault: &Fault| {
             self.rows.iter().any(|row| {
-                let (Some(right), Some(wrong)) = (&row.elements, self.changed(row, &fault.change)) else { return false };
+                let (Some(right), Some(wrong)) = (&row.elements, self.changed(row, &fault.change)) else {
+                    return false;
+                };
                 let is_apart = |(right, wrong): (&BoundedElement, BoundedElement)| {
                     (right.exact - wrong.exact).abs() > right.bound + wrong.bound
                 };
                 right.iter().zip(wrong).any(is_apart)
             })
         };
-        let found = work::map(&self.faults, |fault| Ok(is_found(fault)))?;
+        let detections = work::map(&self.faults, |fault| Ok(is_detected(fault)))?;
         let mut power: Vec<FaultPower> = Vec::new();
-        for (fault, is_found) in self.faults.iter().zip(found) {
+        for (fault, is_detected) in self.faults.iter().zip(detections) {
             let at = power.iter().position(|power| power.name == fault.name).unwrap_or_else(|| {
-                power.push(FaultPower { name: fault.name, places: 0, found: 0 });
+                power.push(FaultPower { name: fault.name, places: 0, detected: 0 });
                 power.len() - 1
             });
             power[at].places += 1;
-            power[at].found += usize::from(is_found);
+            power[at].detected += usize::from(is_detected);
         }
         Ok(AttentionPower { rows: self.rows.len(), faults: power })
     }

@@ -195,16 +195,18 @@ pub(super) fn judge(
     done: &dyn Fn(u64),
 ) -> Result<()> {
     let absolute = |values: &[f64]| values.iter().map(|value| value.abs()).collect::<Vec<f64>>();
-    let magnitudes =
-        Magnitudes { q: absolute(&operands.q.values), k: absolute(&operands.k.values), v: absolute(&operands.v.values) };
+    let magnitudes = Magnitudes {
+        q: absolute(&operands.q.values),
+        k: absolute(&operands.k.values),
+        v: absolute(&operands.v.values),
+    };
     let together = (SCORES / operands.k.rows).clamp(1, ROWS);
     let rows = operands.q.rows;
     let blocks = (0..operands.q.count()).flat_map(|head| {
         (0..rows).step_by(together).map(move |from| Block { head, rows: from..rows.min(from + together) })
     });
-    let one = |block: Block, buffers: &mut Buffers| {
-        Ok(judge_rows(operands, claim, constants, &magnitudes, &block, buffers))
-    };
+    let one =
+        |block: Block, buffers: &mut Buffers| Ok(judge_rows(operands, claim, constants, &magnitudes, &block, buffers));
     work::each(blocks, usize::MAX, one, |part| {
         judged.add(part);
         done(judged.elements as u64);
@@ -242,10 +244,9 @@ fn judge_rows(
         buffer.clear();
         buffer.resize(size, 0.0);
     }
-    for (x, y, product) in [
-        (&q.values, &k.values, &mut buffers.products),
-        (&magnitudes.q, &magnitudes.k, &mut buffers.magnitudes),
-    ] {
+    for (x, y, product) in
+        [(&q.values, &k.values, &mut buffers.products), (&magnitudes.q, &magnitudes.k, &mut buffers.magnitudes)]
+    {
         let x = view(&x[queries.clone()], height, q.columns);
         let y = view(&y[key_piece.clone()], keys, k.columns);
         general_mat_mul(1.0, &x, &y.t(), 0.0, &mut view_mut(product, height, keys));

@@ -1,6 +1,6 @@
 //! Masks: which keys a query attends to, and what is added to its scores.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::Operands;
 use crate::{
@@ -25,7 +25,7 @@ pub struct Mask {
     /// Largest distance of a key from the diagonal.
     pub window: Option<usize>,
     /// Numbers that are added to the scores.
-    pub given: Option<AddedScores>,
+    pub given: Option<Arc<AddedScores>>,
     /// Keys by which the diagonal and the window are moved: zero but in a faulty mask.
     pub shift: isize,
 }
@@ -51,7 +51,12 @@ impl AddedScores {
         let Operands { q, k, .. } = operands;
         let wanted: Vec<usize> = q.batch.iter().chain([&q.heads, &q.rows, &k.rows]).copied().collect();
         let fits = array.shape.len() <= wanted.len()
-            && array.shape.iter().rev().zip(wanted.iter().rev()).all(|(extent, wanted)| *extent == 1 || extent == wanted);
+            && array
+                .shape
+                .iter()
+                .rev()
+                .zip(wanted.iter().rev())
+                .all(|(extent, wanted)| *extent == 1 || extent == wanted);
         if !fits || array.shape.len() < 2 {
             return Err(Error::request(format!(
                 "the shape of the mask is {:?}; the scores have {wanted:?}: each extent must be that or 1",

@@ -92,9 +92,8 @@ fn complete(
 ) -> Result<()> {
     judge::judge(operands, claim, constants, &mut check.judged, done)?;
     let rows = operands.q.rows;
-    let all: Vec<RowPlace> = (0..operands.q.count() * rows)
-        .map(|at| RowPlace { head: at / rows, row: at % rows })
-        .collect();
+    let all: Vec<RowPlace> =
+        (0..operands.q.count() * rows).map(|at| RowPlace { head: at / rows, row: at % rows }).collect();
     #[cfg(feature = "mpfr")]
     {
         check.reference = precise::compare(operands, claim, constants, &fault::spread(&all, PRECISE_ROWS))?;

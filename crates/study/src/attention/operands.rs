@@ -2,13 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{
-    Error, Result,
-    array::Array,
-    format::Format,
-    isa::Codes,
-    product::ArrayFile,
-};
+use crate::{Error, Result, array::Array, format::Format, isa::Codes, product::ArrayFile};
 
 /// An array of heads: each a matrix, row by row.
 #[derive(Debug, Clone)]
@@ -51,7 +45,10 @@ impl Heads {
             )));
         };
         if array.shape.contains(&0) {
-            return Err(Error::request(format!("the shape is {:?}; an extent of 0 leaves nothing to check", array.shape)));
+            return Err(Error::request(format!(
+                "the shape is {:?}; an extent of 0 leaves nothing to check",
+                array.shape
+            )));
         }
         let codes = codes.filter(|_| matches!(array.kind, crate::array::Content::Unsigned(_)));
         let (format, codes) = array.codes(codes)?;
@@ -173,7 +170,9 @@ impl Operands {
         for (name, heads) in [("Q", &q), ("K", &k), ("V", &v)] {
             heads.finite(name)?;
             if heads.format.name == "f64" {
-                return unfit(format!("{name} is in f64, and a bound covers sums in f32; give {name} as the kernel reads it"));
+                return unfit(format!(
+                    "{name} is in f64, and a bound covers sums in f32; give {name} as the kernel reads it"
+                ));
             }
         }
         Ok(Operands { q, k, v, o })

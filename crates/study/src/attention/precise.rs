@@ -41,12 +41,7 @@ pub(super) fn compare(
     Ok(all)
 }
 
-fn compare_row(
-    operands: &Operands,
-    claim: &AttentionClaim,
-    constants: &Constants,
-    place: RowPlace,
-) -> ReferenceCheck {
+fn compare_row(operands: &Operands, claim: &AttentionClaim, constants: &Constants, place: RowPlace) -> ReferenceCheck {
     let Operands { q, k, v, .. } = operands;
     let (query, key_head) = (q.row(place.head, place.row), operands.key_head(place.head));
     let mut added = vec![0.0; k.rows];

@@ -13,9 +13,9 @@ const LARGEST: f64 = 0.5;
 /// Room for products of errors, and for the roundings of the bound itself.
 const SLACK: f64 = 1.0 + 1.0 / 1024.0;
 /// Roundings in f32 of a score and of the argument of exp, each relative to the largest magnitudes of its parts.
-const SCORE_ROUNDINGS: f64 = 8.0;
+const SCORE_ROUNDINGS: f64 = 10.0;
 /// Roundings of queries and keys that are multiplied by the root of the scale.
-const SCALED_ROUNDINGS: f64 = 2.0;
+const ROOT_ROUNDINGS: f64 = 2.0;
 /// Roundings of a score that is stored: the product, the scaled one, and with the mask.
 const STORED_ROUNDINGS: f64 = 3.0;
 /// Roundings of the division by the sum of weights: an approximate reciprocal, and a product.
@@ -118,7 +118,7 @@ impl Weights {
             let (product, magnitude) = (scale.abs() * magnitudes[key], magnitude(key));
             let argument = scale.abs()
                 * (constants.score_rate * magnitudes[key].max(constants.score_least) + constants.score_flush)
-                + SCALED_ROUNDINGS * (U + constants.stored_unit * SLACK) * product
+                + ROOT_ROUNDINGS * (U + constants.stored_unit * SLACK) * product
                 + STORED_ROUNDINGS * constants.stored_unit * SLACK * magnitude
                 + constants.stored_floor
                 + SCORE_ROUNDINGS * U * (magnitude + range);
@@ -182,7 +182,8 @@ impl Constants {
         let exact = weighted / weights;
         let numerator = errors + self.sum_floor + self.flush_rate * weights;
         let division = DIVISION_ROUNDINGS * U;
-        let before = ((numerator + exact.abs() * weight_errors) / least * (1.0 + division) + division * exact.abs()) * SLACK;
+        let before =
+            ((numerator + exact.abs() * weight_errors) / least * (1.0 + division) + division * exact.abs()) * SLACK;
         let bound = before + self.o.unit * (exact.abs() + before) + self.o.floor;
         Some(BoundedElement { exact, bound })
     }

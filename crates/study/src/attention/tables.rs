@@ -15,7 +15,7 @@ crate::rows! {
         /// Heads of Q, over the batch.
         heads: usize => shown("heads").essential(),
         /// Heads of K and V, over the batch.
-        key_heads: usize => shown("heads of K").if_varied(),
+        key_heads: usize => shown("heads of K"),
         /// Queries of a head.
         queries: usize => shown("queries").essential(),
         /// Keys of a head.
@@ -33,11 +33,11 @@ crate::rows! {
         /// Elements outside.
         outside: usize => shown("outside").essential(),
         /// Elements of rows without a bound.
-        undecided: usize => shown("undecided").if_varied(),
+        undecided: usize => shown("undecided"),
         /// Elements of queries to which the mask leaves no key: right if 0 or NaN.
-        without_key: usize => shown("without key").if_varied(),
+        without_key: usize => shown("without key"),
         /// Elements within that overflowed as they may.
-        overflowed: usize => shown("overflowed").if_varied(),
+        overflowed: usize => shown("overflowed"),
         /// Largest |O - exact|, within or outside.
         largest_error: f64 => shown("max error").essential(),
         /// Largest bound.
@@ -75,7 +75,7 @@ crate::rows! {
         /// Places at which it was tried: tiles of keys; 1 for other faults.
         places: usize => shown("places").essential(),
         /// Places at which an element of the sample would be outside.
-        found: usize => shown("found").essential(),
+        detected: usize => shown("found").essential(),
         /// Rows of the sample.
         rows: usize => hidden(),
     }
@@ -98,7 +98,9 @@ pub fn report(operands: &Operands, claim: &AttentionClaim, check: &AttentionChec
     if reference_error > 1.0 {
         report.holds = false;
         report.verdict = Verdict::Failed;
-        report.notes.push("The reference is farther from MPFR than its error: a fault of tcnum, please report it.".into());
+        report
+            .notes
+            .push("The reference is farther from MPFR than its error: a fault of tcnum, please report it.".into());
     }
     report.tables.push(Table::of(
         "Attention against its bounds",
@@ -137,7 +139,7 @@ pub fn report(operands: &Operands, claim: &AttentionClaim, check: &AttentionChec
         let row = |fault: &FaultPower| AttentionFaultRow {
             fault: fault.name,
             places: fault.places,
-            found: fault.found,
+            detected: fault.detected,
             rows: power.rows,
         };
         report.tables.push(Table::of("Faults that the bound finds", power.faults.iter().map(row)));
@@ -157,7 +159,8 @@ pub fn answer(operands: &Operands, claim: &AttentionClaim, check: &AttentionChec
     let (count, words) = (grouped(judged.elements as i64), claim.words(operands));
     if judged.outside > 0 {
         let worst = &judged.listed[0];
-        let of = |place: fn(&super::RowPlace) -> usize| places(&judged.rows.iter().map(place).collect::<BTreeSet<usize>>());
+        let of =
+            |place: fn(&super::RowPlace) -> usize| places(&judged.rows.iter().map(place).collect::<BTreeSet<usize>>());
         let exact = match worst.exact.is_nan() {
             true => "and the mask leaves no key to the query".to_string(),
             false => format!("exact {:.6e}, bound {:.1e}", worst.exact, worst.bound),
@@ -184,7 +187,10 @@ pub fn answer(operands: &Operands, claim: &AttentionClaim, check: &AttentionChec
     if !check.is_finished && judged.elements < operands.elements() {
         return format!("So far, {count} elements are within the bound of {words}.");
     }
-    format!("All {count} elements are within the bound of {words}; the largest error is {:.2} of its bound.", judged.tightest)
+    format!(
+        "All {count} elements are within the bound of {words}; the largest error is {:.2} of its bound.",
+        judged.tightest
+    )
 }
 
 fn cause_sentence(cause: &AttentionCause) -> String {
@@ -201,14 +207,17 @@ fn power_sentence(power: &AttentionPower) -> String {
     let missed: Vec<String> = power
         .faults
         .iter()
-        .filter(|fault| fault.found < fault.places)
+        .filter(|fault| fault.detected < fault.places)
         .map(|fault| match fault.places {
             1 => fault.name.to_string(),
-            places => format!("{} at {} of {places} places", fault.name, places - fault.found),
+            places => format!("{} at {} of {places} places", fault.name, places - fault.detected),
         })
         .collect();
     match &missed[..] {
-        [] => format!("In a sample of {rows}, the bound would find each of {}.", counted(power.faults.len() as u64, "fault")),
+        [] => format!(
+            "In a sample of {rows}, the bound would find each of {}.",
+            counted(power.faults.len() as u64, "fault")
+        ),
         missed => format!(
             "In a sample of {rows}, the bound may miss {} of {}: {}.",
             missed.len(),

@@ -1,5 +1,7 @@
 //! Right and faulty kernels of attention, simulated in f32 without the code of the bound.
 
+use std::sync::Arc;
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -79,12 +81,13 @@ impl Kernel {
             for row in 0..q.rows {
                 let mut added = vec![0.0; k.rows];
                 mask.fill(head, row, extents, &mut added);
-                let keys: Vec<usize> = (0..k.rows)
-                    .filter(|key| added[*key] > f64::NEG_INFINITY && !self.dropped.contains(key))
-                    .collect();
+                let keys: Vec<usize> =
+                    (0..k.rows).filter(|key| added[*key] > f64::NEG_INFINITY && !self.dropped.contains(key)).collect();
                 let parts: Vec<(f32, f32, Vec<f32>)> = keys
                     .chunks(keys.len().div_ceil(self.parts).max(1))
-                    .map(|keys| self.part(random, q.row(head, row), k.head(key_head), v.head(value_head), v.columns, keys))
+                    .map(|keys| {
+                        self.part(random, q.row(head, row), k.head(key_head), v.head(value_head), v.columns, keys)
+                    })
                     .collect();
                 let largest = parts.iter().map(|(largest, ..)| *largest).fold(f32::NEG_INFINITY, f32::max);
                 let factors: Vec<f32> = parts.iter().map(|(part, ..)| self.weight(*part, largest)).collect();
@@ -209,11 +212,11 @@ fn a_kernel_of_several_steps_is_within_its_own_claim() {
     let root = 1.0 / (columns as f32).sqrt().sqrt();
     let mut values = Vec::new();
     for row in 0..keys {
-        let scaled = |x: &f64| rounded(format, *x as f32 * root);
+        let multiplied = |x: &f64| rounded(format, *x as f32 * root);
         let scores: Vec<f32> = (0..keys)
             .map(|key| {
                 let pairs = q.row(0, row).iter().zip(k.row(0, key));
-                rounded(format, pairs.map(|(x, y)| scaled(x) * scaled(y)).sum())
+                rounded(format, pairs.map(|(x, y)| multiplied(x) * multiplied(y)).sum())
             })
             .collect();
         let largest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -257,7 +260,8 @@ fn a_dropped_tile_is_refused_and_named() {
 #[test]
 fn a_wrong_scale_is_refused_and_named() {
     let log2_e = std::f32::consts::LOG2_E;
-    for (name, factor) in [("scale-missing", 8.0), ("scale-d", 0.125), ("scale-log2-e", log2_e), ("scale-ln-2", 1.0 / log2_e)]
+    for (name, factor) in
+        [("scale-missing", 8.0), ("scale-d", 0.125), ("scale-log2-e", log2_e), ("scale-ln-2", 1.0 / log2_e)]
     {
         let kernel = |kernel: Kernel| Kernel { scale: kernel.scale * factor, ..kernel };
         assert_named(name, kernel, &Mask::default(), Mask::default());
@@ -297,14 +301,19 @@ fn masks_of_files_and_windows_leave_out_the_same_keys_as_the_diagonal() {
     let bytes: Vec<u8> = (0..32 * 32).map(|at| u8::from(at % 32 <= at / 32)).collect();
     let numbers: Vec<u8> =
         bytes.iter().flat_map(|byte| if *byte == 1 { 0.0f32 } else { f32::NEG_INFINITY }.to_le_bytes()).collect();
-    let array = |shape: &[usize], kind, bytes: Vec<u8>| Array { name: "mask".into(), shape: shape.to_vec(), kind, bytes: bytes.into() };
+    let array = |shape: &[usize], kind, bytes: Vec<u8>| Array {
+        name: "mask".into(),
+        shape: shape.to_vec(),
+        kind,
+        bytes: bytes.into(),
+    };
     let f32 = Content::Format(find("f32").unwrap());
     for array in [
         array(&[32, 32], Content::Unsigned(1), bytes.clone()),
         array(&[1, 32, 32], Content::Other("BOOL"), bytes.clone()),
         array(&[2, 32, 32], f32, [numbers.clone(), numbers.clone()].concat()),
     ] {
-        let given = Some(AddedScores::of_array(&array, &operands).unwrap());
+        let given = Some(Arc::new(AddedScores::of_array(&array, &operands).unwrap()));
         let mask = Mask { given, ..Mask::default() };
         assert!(check(&operands, &claim(16, format, mask), &|_| ()).unwrap().holds());
     }
@@ -383,7 +392,8 @@ fn operands_that_do_not_fit_are_named() {
         let message = Operands::new(q, k, v, o).unwrap_err().to_string();
         assert!(message.contains(words), "{message}");
     }
-    let array = |shape: &[usize]| Array::of_codes("x", shape.to_vec(), format, vec![0; 2 * shape.iter().product::<usize>()]);
+    let array =
+        |shape: &[usize]| Array::of_codes("x", shape.to_vec(), format, vec![0; 2 * shape.iter().product::<usize>()]);
     assert!(Heads::of_array(&array(&[16]), None).unwrap_err().to_string().contains("at least two dimensions"));
     assert!(Heads::of_array(&array(&[4, 0]), None).unwrap_err().to_string().contains("extent of 0"));
     let heads = Heads::of_array(&array(&[2, 3, 4, 5]), None).unwrap();

@@ -26,9 +26,8 @@ impl Claim {
             let bounds = OrderFreeBounds::new(&self.model, schedule, k)?;
             let edge = |place: usize| 1.0 + place as f64 / PLACES as f64;
             // A bound grows with the sum, so the end of each place is an upper bound of the place.
-            let rate = |place: usize| {
-                bounds.of(&Magnitudes::of_sum(edge(place + 1).next_down())).finite() / edge(place)
-            };
+            let rate =
+                |place: usize| bounds.of(&Magnitudes::of_sum(edge(place + 1).next_down())).finite() / edge(place);
             relative.rate = (0..PLACES).map(rate).fold(relative.rate, f64::max);
             let [a, b, _] = checked(&self.model, &schedule.instruction)?.unpack;
             relative.is_flushing |= [a, b].iter().any(|unpack| unpack.subnormals != Subnormals::Keep);
