@@ -69,9 +69,9 @@ pub(super) struct Arguments {
     /// Format that a kernel of several steps stores scores in
     #[arg(long, value_name = "FORMAT", help_heading = "What")]
     s_format: Option<String>,
-    /// Relative error of exp in f32
-    #[arg(long, value_name = "E", default_value_t = attention::EXP_ERROR, help_heading = "What")]
-    exp_error: f64,
+    /// Relative error of exp in f32 [default: 2^-22]
+    #[arg(long, value_name = "E", help_heading = "What")]
+    exp_error: Option<f64>,
     /// Fewest keys of a tile
     #[arg(long, value_name = "N", default_value_t = attention::TILE, value_parser = integer(1..=1usize << 40), help_heading = "What")]
     tile: usize,
@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         mask: Mask { causal: arguments.causal, window: arguments.window, given, shift: 0 },
         p_format: p_format.unwrap_or(operands.v.format),
         s_format,
-        exp_error: arguments.exp_error,
+        exp_error: arguments.exp_error.unwrap_or(attention::EXP_ERROR),
         tile: arguments.tile,
     };
     let check = {
