@@ -128,8 +128,8 @@ use tcnum_engine::{
 };
 #[cfg(feature = "cli")]
 use tcnum_study::{
-    bound, calc, chain, check, convert, cost, coverage, distinguish, emulate, explain, features, gemm, identify,
-    inspect, kit, matching, power, probe, quantise, record, tree,
+    attention, bound, calc, chain, check, convert, cost, coverage, distinguish, emulate, explain, features, gemm,
+    identify, inspect, kit, matching, power, probe, quantise, record, tree,
 };
 
 /// The commit that the program is built from, in hexadecimal; `unknown` outside a repository.

@@ -1,9 +1,9 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    atlas, bound, calc, campaign, catalogue, chain, check, comparison, convert, cost, coverage, device, diff,
-    distinction, distinguish, emulate, experiment, explain, features, gemm, identify, inspect, kit, matching, power,
-    probe, product, quantise, record,
+    atlas, attention, bound, calc, campaign, catalogue, chain, check, comparison, convert, cost, coverage, device,
+    diff, distinction, distinguish, emulate, experiment, explain, features, gemm, identify, inspect, kit, matching,
+    power, probe, product, quantise, record,
     report::{self, Declaration, schema},
     steps, survey, tree, verify,
 };
@@ -41,6 +41,9 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<catalogue::Spelling>(),
         Declaration::of::<chain::table::CurveRow>(),
         Declaration::of::<chain::table::PointRow>(),
+        Declaration::of::<attention::tables::AttentionFaultRow>(),
+        Declaration::of::<attention::tables::AttentionOutsideRow>(),
+        Declaration::of::<attention::tables::AttentionRow>(),
         Declaration::of::<check::DiagnosisRow>(),
         Declaration::of::<check::tables::CheckRow>(),
         Declaration::of::<check::tables::FaultRow>(),

@@ -62,6 +62,7 @@ const QUESTIONS: &[&str] = &[
     "matching",
     "bound",
     "check",
+    "attention",
     "chain",
     "emulate",
     "cost",

@@ -162,6 +162,7 @@ const HOMONYMS: &[(&str, &str)] = &[
     ("folder", "one file for each instruction or for each experiment"),
     ("from", "codes of a file; in convert also of values"),
     ("instr", "one instruction or several, of a device, a model, a product or a file of parts"),
+    ("k", "terms of each sum; in attention a file of keys"),
     ("layout", "quantised tensors as they are or will be; in gemm library the order of A and B"),
     ("model", "the model of a claim, the one to compare with, or several to search"),
     ("op", "operations of a probe, of calc, and of scalar instructions"),

@@ -1,6 +1,7 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
 mod atlas;
+mod attention;
 mod bound;
 mod calc;
 mod chain;
@@ -157,6 +158,7 @@ verbs! {
         Gemm: gemm,
         Bound: bound,
         Check: check,
+        Attention: attention,
         Chain: chain,
         Emulate: emulate,
         Cost: cost,

@@ -52,6 +52,7 @@ const VERBS: &[(&str, Meets)] = &[
     ("distinguish", Units("distinguish model:hopper model:volta --instr I --cases 1000")),
     ("bound", Units("bound --instr J --k 16 32 64 128")),
     ("check", Units("check {OUT}/d.npy --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --instr J")),
+    ("attention", Units("attention {OUT}/w.npy --q {OUT}/w.npy --k {OUT}/w.npy --v {OUT}/w.npy")),
     ("chain", Units("chain --instr J --chains 2 --length 3 --device model:hopper")),
     ("tree", Units("tree --instr I --instr J --device model:hopper")),
     ("gemm", Short),

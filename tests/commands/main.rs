@@ -1,6 +1,7 @@
 //! The commands as they are used: what they print, write and refuse, and the schema and the kept reports of it.
 
 mod atlas;
+mod attention;
 mod bits;
 mod calc;
 mod chain;

@@ -108,6 +108,8 @@ bound --instr SPARSE --cases 2000 --output json --out o.json
 check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --power --tolerance 1e-2,1e-2 --junit o.xml --output json --out o.json
 check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --schedule schedule.toml --sarif o.sarif
 check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --library cublaslt --bounds o.npy
+attention c.npy --q c.npy --k c.npy --v c.npy --causal --junit o.xml --output json --out o.json
+attention c.npy --q c.npy --k c.npy --v c.npy --s-format f32 --output csv --out o/
 emulate --a x.safetensors:a --b x.safetensors:b --scheme crt-int8-f64:8 --device model:hopper --out o.npy
 emulate --choose 1e-9 --size 16 --device model:hopper --output json --out o.json
 emulate --size 16 --scheme half.toml --device model:turing --output json --out o.json

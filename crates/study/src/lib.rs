@@ -5,6 +5,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod attention;
 pub mod bound;
 pub mod calc;
 #[cfg(feature = "mpfr")]

@@ -160,7 +160,7 @@ mod tests {
     use crate::verbs::command;
 
     /// Arguments that name a file or a folder to read.
-    const INPUTS: [&str; 26] = [
+    const INPUTS: [&str; 30] = [
         "a",
         "activations",
         "answers",
@@ -173,11 +173,14 @@ mod tests {
         "files",
         "input",
         "inputs",
+        "keys",
         "instructions",
         "layout",
+        "mask",
         "match_all",
         "matched",
         "names",
+        "q",
         "recordings",
         "results",
         "scale_a",
@@ -187,6 +190,7 @@ mod tests {
         "shapes",
         "sides",
         "trace",
+        "v",
     ];
 
     /// All commands, with those below them.

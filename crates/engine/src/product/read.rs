@@ -58,6 +58,16 @@ impl ArrayFile {
         }
     }
 
+    /// The array itself, of any shape.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no such array.
+    pub fn array(&self) -> Result<Array<'static>> {
+        let arrays = Arrays::read(&self.path)?;
+        let chosen = self.chosen(&arrays.arrays, |array| &array.name).cloned();
+        chosen.map_err(|error| error.within(self.label()))
+    }
+
     /// The matrix in `format`, or in the file's own; with a note if values were rounded.
     ///
     /// Integers are codes of `format`. f32 is taken for tf32 unchanged: the unit ignores the low 13 bits. An array of one dimension is

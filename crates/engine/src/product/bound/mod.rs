@@ -13,6 +13,7 @@ mod magnitude;
 mod matrix;
 mod operand;
 mod product;
+mod relative;
 mod step;
 mod walk;
 
@@ -24,3 +25,4 @@ pub use instruction::InstructionBounds;
 pub use magnitude::{Magnitudes, OrderFreeBounds};
 pub use matrix::{bounds_matrix, running_matrix};
 pub use product::{ElementReference, ProductBounds, is_bare};
+pub use relative::RelativeBound;
