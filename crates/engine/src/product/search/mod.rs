@@ -7,16 +7,18 @@ mod decision;
 mod elements;
 mod judge;
 mod operands;
+mod plain;
 mod usual;
 mod words;
 
 use std::{collections::HashSet, sync::Arc};
 
-pub use candidates::in_formats;
+pub use candidates::{in_formats, is_block_count};
 pub use decision::{Decision, decisions};
 use elements::rank;
 pub use elements::{decides_nothing, error, few};
-pub use words::{answer, remarks, together};
+pub use plain::{PlainMatches, find_plain};
+pub use words::{answer, plain_answer, remarks, together};
 
 use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, kernel::KernelNames};
 use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
