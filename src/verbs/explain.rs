@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     OutputDestination, Verb,
-    options::{Timeout, array_file, integer, model_name},
+    options::{Timeout, array_file, element_place, integer, model_name},
     shared::{ComparedModel, OneDevice},
 };
 use crate::{
@@ -77,7 +77,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trace", value_parser = integer(0..=usize::MAX), help_heading = "Inputs")]
     column: usize,
     /// Row and column of D, from 0; --a, --b, --c and scales are files
-    #[arg(long, value_name = "I,J", value_parser = place, requires_all = ["a", "b"], conflicts_with_all = ["trace", "positions", "against", "device"], help_heading = "Inputs")]
+    #[arg(long, value_name = "ROW,COLUMN", value_parser = element_place, requires_all = ["a", "b"], conflicts_with_all = ["trace", "positions", "against", "device"], help_heading = "Inputs")]
     element: Option<ElementPlace>,
     /// D of a product of files
     #[arg(long, value_name = "FILE", value_parser = array_file, requires = "element", help_heading = "Inputs")]
@@ -88,20 +88,11 @@ pub(super) struct Arguments {
     /// The file of A holds k x m
     #[arg(long, requires = "element", help_heading = "Inputs")]
     transpose_a: bool,
-    /// The file of B holds n x k
+    /// The file of B holds n x k, as the weights of a layer do
     #[arg(long, requires = "element", help_heading = "Inputs")]
     transpose_b: bool,
     #[command(flatten)]
     destination: OutputDestination,
-}
-
-/// Parses a row and a column.
-fn place(text: &str) -> std::result::Result<ElementPlace, String> {
-    let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
-    match numbers.as_deref() {
-        Some([row, column]) => Ok(ElementPlace { row: *row, column: *column }),
-        _ => Err("expected a row and a column from 0, such as 3,7".into()),
-    }
 }
 
 impl Verb for Arguments {

@@ -160,7 +160,7 @@ mod tests {
     use crate::verbs::command;
 
     /// Arguments that name a file or a folder to read.
-    const INPUTS: [&str; 26] = [
+    const INPUTS: [&str; 27] = [
         "a",
         "activations",
         "answers",
@@ -169,6 +169,7 @@ mod tests {
         "bias",
         "c",
         "compare",
+        "d",
         "file",
         "files",
         "input",

@@ -42,7 +42,10 @@ impl Schedule {
     pub fn walk(&self, k: usize) -> Walk {
         let part = |part: Vec<Range<usize>>| {
             let slabs = part.into_iter().flat_map(|piece| self.slabs(piece));
-            let mut steps: Vec<Range<usize>> = slabs.flat_map(|slab| self.steps(slab)).collect();
+            let mut steps: Vec<Range<usize>> = match self.slab == self.instruction.k {
+                true => slabs.collect(),
+                false => slabs.flat_map(|slab| self.steps(slab)).collect(),
+            };
             if self.order == KOrder::Descending {
                 steps.reverse();
             }

@@ -101,6 +101,17 @@ impl PlainSum {
         if lanes.count == 2 {
             lanes.join = AccumulatorJoin::Order;
         }
+        // Blocks that are trees of pairs themselves are part of one tree.
+        let is_pairs = match lanes.count {
+            1 => self.block == Some(2) && self.products == ProductRounding::Rounded,
+            count => self.block == Some(count) && lanes.join == AccumulatorJoin::Pairs && lanes.unrolled == 1,
+        };
+        if is_pairs && self.tree == BlockTree::Pairs && terms.is_power_of_two() {
+            *lanes = PlainLanes::ONE;
+            self.block = Some(1);
+            self.products = ProductRounding::Rounded;
+            return self;
+        }
         // An accumulator of one product has nothing to fuse.
         if terms <= lanes.count && self.products == ProductRounding::Fused {
             self.products = ProductRounding::Rounded;

@@ -28,7 +28,7 @@ use judge::{Judge, Suspect, everyone};
 /// Numbers of elements that candidates are judged on: every candidate, then the survivors, and so on.
 const STAGES: [usize; 4] = [4, 28, 96, 896];
 /// The same for a D whose every element shows the order of its sum.
-const STAGES_OF_WIDE: [usize; 4] = [2, 30, 96, 896];
+const STAGES_OF_WIDE: [usize; 4] = [1, 31, 96, 896];
 /// The same for parts of a scheme, which few products have.
 const STAGES_OF_PARTS: [usize; 4] = [1, 31, 96, 896];
 /// Elements for each sensitive one on which candidates are judged, beyond the first stage.
