@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
-    options::{Timeout, output_file},
+    options::{Timeout, element_place, output_file},
     select::{self, Selection},
     shared::{Available, OneDevice, Plot},
 };
@@ -44,7 +44,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     timeout: Timeout,
     /// Element of D to ask, counted from 0 [default for products: 0,0]
-    #[arg(long, value_name = "ROW,COLUMN", value_parser = element, help_heading = "Inputs")]
+    #[arg(long, value_name = "ROW,COLUMN", value_parser = element_place, help_heading = "Inputs")]
     element: Option<ElementPlace>,
     /// Write the tree of one instruction for Graphviz
     #[arg(long, value_name = "FILE.dot", value_parser = output_file, help_heading = "Output")]
@@ -53,14 +53,6 @@ pub(super) struct Arguments {
     plot: Plot,
     #[command(flatten)]
     destination: OutputDestination,
-}
-
-/// Parses a row and a column.
-fn element(text: &str) -> std::result::Result<ElementPlace, String> {
-    let number = |text: &str| text.trim().parse().ok();
-    text.split_once(',')
-        .and_then(|(row, column)| Some(ElementPlace { row: number(row)?, column: number(column)? }))
-        .ok_or_else(|| "expected ROW,COLUMN, each counted from 0".into())
 }
 
 impl Verb for Arguments {

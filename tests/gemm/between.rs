@@ -78,6 +78,16 @@ fn two_schedules_of_one_model_differ_in_a_key_and_a_step() {
 }
 
 #[test]
+fn a_d_of_few_bits_shows_the_difference_by_few_terms() {
+    let bf16 = "mma.m16n8k16.f32.bf16.bf16.f32";
+    let flags = ["--instr", bf16, "--output-format", "bf16", "--shape", "256,256,1024"];
+    let report = gemm(&[&["model:hopper", "model:ampere"], &flags[..]].concat(), 1);
+    let product = smallest(&report);
+    assert_eq!((&product["m"], &product["n"]), (&1.into(), &1.into()), "{product}");
+    assert!(product["k"].as_u64().unwrap() <= 48 && product["x_d"] != product["y_d"], "{product}");
+}
+
+#[test]
 fn those_that_agree_are_said_to() {
     let report = gemm(&["model:hopper", "model:hopper", "--instr", HALF, "--shape", "8,8,40"], 0);
     assert_eq!(report["tables"]["between"][0]["verdict"], "agree");

@@ -9,7 +9,7 @@ use tcnum::{
 };
 use tcnum_engine::{
     array::{Array, Arrays},
-    product::{ArrayFile, Conversion, Matrix, Schedule},
+    product::{ArrayFile, Conversion, Factors, Matrix, Schedule},
 };
 
 use crate::{
@@ -235,4 +235,40 @@ fn options_that_do_not_go_together_are_refused() {
     }
     assert!(refusal(&["--shape", "4,4,16"]).contains("give --instr or --schedule"));
     assert!(refusal(&["--instr", HALF]).contains("--a <FILE>"));
+}
+
+#[test]
+fn an_element_of_a_product_of_files_is_explained_step_by_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let name = "mma.m16n8k16.f32.f16.f16.f32";
+    let mut schedule = Schedule::new(isa::find(name).unwrap()).unwrap();
+    schedule.split.count = 2;
+    let factors = Factors::new(matrix(6, 128, format("f16"), 1), matrix(128, 5, format("f16"), 2));
+    let d = computed("ampere", &schedule, &factors);
+    std::fs::write(path("split.toml"), schedule.to_toml()).unwrap();
+    let file = write(&folder.path().join("all.safetensors"), &[("a", &factors.a), ("b", &factors.b), ("d", &d)]);
+    let [a, b, given] = ["a", "b", "d"].map(|name| format!("{file}:{name}"));
+    let split = path("split.toml");
+    let explain = |place: &str, more: &[&str], status: i32| {
+        let flags = ["explain", "--output", "json", "--element", place, "--a", &a, "--b", &b];
+        let run = tcnum(&[&flags[..], more].concat());
+        assert_eq!(run.status, status, "{}", run.stderr);
+        run
+    };
+    let report = validate_report(&explain("4,3", &["--d", &given, "--schedule", &split, "--model", "ampere"], 0).stdout);
+    let steps = report["tables"]["element_steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 8, "{report}");
+    assert_eq!((&steps[4]["part"], &steps[4]["k"]), (&2.into(), &"64..79".into()));
+    // The last sums of the parts add up to D.
+    let last = |step: &Value| {
+        let code = step["code"].as_str().unwrap().trim_start_matches("0x");
+        f32::from_bits(u32::from_str_radix(code, 16).unwrap())
+    };
+    assert_eq!(last(&steps[3]) + last(&steps[7]), f32::from_bits(d.get(4, 3) as u32));
+    assert!(report["answer"].to_string().contains("as in D"), "{}", report["answer"]);
+    // Without the split another D.
+    let report = validate_report(&explain("4,3", &["--d", &given, "--instr", name, "--model", "ampere"], 1).stdout);
+    assert_eq!(report["tables"]["results"].as_array().unwrap().len(), 2);
+    assert!(explain("6,0", &["--instr", name], 2).stderr.contains("D is 6 x 5"));
 }

@@ -16,3 +16,4 @@ mod plain;
 #[path = "../common/program.rs"]
 mod program;
 mod schedules;
+mod sums;

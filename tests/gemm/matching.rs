@@ -453,6 +453,31 @@ fn scales_at_the_end_are_found() {
 }
 
 #[test]
+fn scales_are_taken_in_a_row_of_one_matrix_alone_and_in_other_formats() {
+    let [single, bf16] = ["f32", "bf16"].map(|name| format::find(name).unwrap());
+    let scales = ScaleBlocks { a: [1, 500], b: [500, 1], multiply: ScaleUse::End };
+    let schedule = changed("wgmma.m64n8k32.f32.e4m3.e4m3", |s| s.scales = Some(scales));
+    let one = Matrix::of_values(1, 1, single, &[0x3f80_0000]);
+    let of_rows = matrix(24, 1, single, 3);
+    let factors = Factors { scale_a: Some(of_rows.clone()), scale_b: Some(one), ..operands(&schedule, 500) };
+    let blocks = Some(ScaleBlocks { b: [500, 40], ..scales });
+    let d = computed("hopper", &Schedule { scales: blocks, ..schedule.clone() }, &factors);
+    // The scales of A in a row, none of B.
+    let given = Factors { scale_a: Some(of_rows.transposed()), scale_b: None, ..factors.clone() };
+    matched(&given, &d, &["--model", "hopper"], 0);
+    // Scales in bf16, those of B of its transpose.
+    let (of_rows, of_columns) = (matrix(24, 1, bf16, 3), matrix(1, 40, bf16, 4));
+    let widened = |scales: &Matrix| {
+        let codes: Vec<u64> = scales.codes.iter().map(|code| code << 16).collect();
+        Some(Matrix::of_values(scales.rows, scales.columns, single, &codes))
+    };
+    let wide = Factors { scale_a: widened(&of_rows), scale_b: widened(&of_columns), ..factors.clone() };
+    let d = computed("hopper", &schedule, &wide);
+    let given = Factors { scale_a: Some(of_rows), scale_b: Some(of_columns.transposed()), ..factors };
+    matched(&given, &d, &["--model", "hopper"], 0);
+}
+
+#[test]
 fn c_that_is_added_after_rounding_is_found() {
     let bf16 = format::find("bf16").unwrap();
     let schedule = changed("wgmma.m64n8k16.f32.bf16.bf16", |s| (s.c, s.output.format) = (CEntry::Rounded, bf16));

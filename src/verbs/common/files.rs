@@ -160,7 +160,7 @@ mod tests {
     use crate::verbs::command;
 
     /// Arguments that name a file or a folder to read.
-    const INPUTS: [&str; 30] = [
+    const INPUTS: [&str; 32] = [
         "a",
         "activations",
         "answers",
@@ -169,12 +169,13 @@ mod tests {
         "bias",
         "c",
         "compare",
+        "d",
         "file",
         "files",
         "input",
         "inputs",
-        "keys",
         "instructions",
+        "keys",
         "layout",
         "mask",
         "match_all",
@@ -191,6 +192,7 @@ mod tests {
         "sides",
         "trace",
         "v",
+        "with",
     ];
 
     /// All commands, with those below them.

@@ -22,7 +22,7 @@ use crate::{
     base::{atomic, nearest::nearest},
     campaign::MOST_SHARDS,
     device::DeviceName,
-    product::ArrayFile,
+    product::{ArrayFile, ElementPlace},
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
 };
@@ -358,6 +358,14 @@ pub(crate) fn safetensors(text: &str) -> std::result::Result<PathBuf, String> {
         Ok(Container::Safetensors) => Ok(path),
         _ => Err("it holds several arrays; name a .safetensors file".into()),
     }
+}
+
+/// Parses a row and a column.
+pub(crate) fn element_place(text: &str) -> std::result::Result<ElementPlace, String> {
+    let number = |text: &str| text.trim().parse().ok();
+    text.split_once(',')
+        .and_then(|(row, column)| Some(ElementPlace { row: number(row)?, column: number(column)? }))
+        .ok_or_else(|| "expected ROW,COLUMN, each counted from 0".into())
 }
 
 /// Parses the name of an array in a file.

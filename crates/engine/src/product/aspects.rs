@@ -11,10 +11,12 @@ named! {
     pub enum Aspect {
         Instruction = "instruction": "the instruction";
         Operands = "operands": "the rounding of operands";
+        Products = "products": "the rounding of products";
         Order = "order": "the order of k";
         Slab = "slab": "the slabs";
         Promotion = "promotion": "promotion";
         Accumulators = "accumulators": "the accumulators";
+        Blocks = "blocks": "the blocks of k";
         Scales = "scales": "the use of scales";
         C = "c": "the entry of C";
         Bias = "bias": "the entry of the bias";

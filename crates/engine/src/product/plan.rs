@@ -42,7 +42,10 @@ impl Schedule {
     pub fn walk(&self, k: usize) -> Walk {
         let part = |part: Vec<Range<usize>>| {
             let slabs = part.into_iter().flat_map(|piece| self.slabs(piece));
-            let mut steps: Vec<Range<usize>> = slabs.flat_map(|slab| self.steps(slab)).collect();
+            let mut steps: Vec<Range<usize>> = match self.slab == self.instruction.k {
+                true => slabs.collect(),
+                false => slabs.flat_map(|slab| self.steps(slab)).collect(),
+            };
             if self.order == KOrder::Descending {
                 steps.reverse();
             }
@@ -52,20 +55,22 @@ impl Schedule {
     }
 
     /// The steps of a part in runs.
-    fn runs(&self, mut steps: Vec<Range<usize>>) -> Vec<Run> {
+    fn runs(&self, steps: Vec<Range<usize>>) -> Vec<Run> {
         let count = |k: usize| k / self.instruction.k;
         let most = self.promote.map_or(usize::MAX, count);
+        if (1..=most).contains(&steps.len()) {
+            return vec![Run { steps }];
+        }
+        let mut steps = steps.into_iter();
         let mut runs = Vec::new();
-        while !steps.is_empty() {
+        while steps.len() > 0 {
             let length = match self.promote_halves.map(count) {
                 Some(halves) if steps.len() > most && steps.len() < 2 * most => {
                     (steps.len() / 2).next_multiple_of(halves)
                 }
                 _ => most,
             };
-            let rest = steps.split_off(length.min(steps.len()));
-            runs.push(Run { steps });
-            steps = rest;
+            runs.push(Run { steps: steps.by_ref().take(length).collect() });
         }
         runs
     }

@@ -1,5 +1,7 @@
 //! Arithmetic outside the instruction: IEEE 754 to nearest in f32 or f64, or s32, held as f64.
 
+use std::sync::LazyLock;
+
 use crate::format::{self, Format};
 
 /// The register in which sums are promoted, joined and scaled.
@@ -16,19 +18,25 @@ pub(super) enum Register {
 impl Register {
     /// The register for an instruction with this D, if there is one.
     pub(super) fn of(d: &Format) -> Option<Register> {
-        let of = |register: Register| (register.format() == d).then_some(register);
-        let small = || d.float().filter(|float| float.precision() <= 24 && d.bits <= 32).map(|_| Register::Single);
-        of(Register::Double).or_else(|| of(Register::Integer)).or_else(small)
+        match d.name {
+            "f64" => Some(Register::Double),
+            "s32" => Some(Register::Integer),
+            _ => d.float().filter(|float| float.precision() <= 24 && d.bits <= 32).map(|_| Register::Single),
+        }
     }
 
     /// The format.
+    #[inline]
     pub(super) fn format(self) -> &'static Format {
-        let name = match self {
-            Register::Single => "f32",
-            Register::Double => "f64",
-            Register::Integer => "s32",
-        };
-        format::find(name).expect("a format of the table")
+        // Every element of every schedule asks: names are looked up once.
+        static FORMATS: LazyLock<[&Format; 3]> =
+            LazyLock::new(|| ["f32", "f64", "s32"].map(|name| format::find(name).expect("a format of the table")));
+        let [single, double, integer] = *FORMATS;
+        match self {
+            Register::Single => single,
+            Register::Double => double,
+            Register::Integer => integer,
+        }
     }
 
     /// An f64 number rounded to the register's format.

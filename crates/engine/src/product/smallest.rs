@@ -7,7 +7,7 @@ use crate::{
     Result,
     base::interrupt,
     comparison::{Subject, operands, shrink::shrink},
-    format::Format,
+    format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction},
 };
 
@@ -77,6 +77,62 @@ pub fn smallest(
         _ => words,
     };
     Ok(Some(Smallest { factors, place: search.frame.place, d: codes, operands }))
+}
+
+/// Terms that cancel a sum, at most.
+const CANCELLING: usize = 8;
+
+impl Smallest {
+    /// Products of one element whose later terms cancel one of its sums, after each of these numbers of terms.
+    ///
+    /// The difference of the sums is then their result, which a narrow D shows, too. `d` is the format of the sums. None where other rows
+    /// and columns, or scales, take part.
+    pub fn cancelled(&self, d: &Format, lengths: &[usize]) -> Vec<Factors> {
+        let Factors { a, b, scale_a, .. } = &self.factors;
+        if (a.rows, b.columns) != (1, 1) || scale_a.is_some() {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        for length in lengths.iter().copied().filter(|length| *length >= a.columns) {
+            for sum in self.d {
+                let Some(terms) = cancelling(-d.to_f64(sum), a.format, b.format) else { continue };
+                let line = |matrix: &Matrix, terms: Vec<u64>| {
+                    let zeros = vec![0; length - matrix.codes.len()];
+                    [matrix.codes.iter().collect(), zeros, terms].concat()
+                };
+                let (x, y) = terms.into_iter().unzip();
+                let (x, y) = (line(a, x), line(b, y));
+                let k = x.len();
+                let (a, b) = (Matrix::of_values(1, k, a.format, &x), Matrix::of_values(k, 1, b.format, &y));
+                all.push(Factors { a, b, ..self.factors.clone() });
+            }
+        }
+        all
+    }
+}
+
+/// Codes of A and B whose products sum to `value` exactly, if few do.
+fn cancelling(value: f64, a: &Format, b: &Format) -> Option<Vec<(u64, u64)>> {
+    let code = |format: &Format, x: f64| format.encode_f64(x, Rounding::Rz, Overflow::Saturate);
+    let mut rest = value;
+    let mut terms = Vec::new();
+    while rest != 0.0 {
+        if !rest.is_finite() || terms.len() == CANCELLING {
+            return None;
+        }
+        let exponent = rest.abs().log2().floor() as i32;
+        // A power of two in B takes a part of the exponent, where A alone lacks the number.
+        let term = [0, exponent / 2].into_iter().find_map(|power| {
+            let factor = 2f64.powi(power);
+            let (y, x) = (code(b, factor)?, code(a, rest / factor)?);
+            let product = a.to_f64(x) * b.to_f64(y);
+            (product != 0.0 && (rest - product).abs() < rest.abs() / 2.0).then_some((x, y, product))
+        });
+        let (x, y, product) = term?;
+        rest -= product;
+        terms.push((x, y));
+    }
+    Some(terms)
 }
 
 /// The product that a case of one element belongs to.
@@ -187,5 +243,24 @@ impl SmallestSearch<'_, '_> {
             Ok(None)
         })?;
         Ok(shrunk.unwrap_or(case))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::find;
+
+    #[test]
+    fn terms_that_cancel_a_sum_add_up_to_it() {
+        for (a, b, value) in [("bf16", "bf16", -0.999_999_940_395_355_2), ("f16", "f16", 3e-5), ("e4m3", "e5m2", 1536.0)] {
+            let (a, b) = (find(a).unwrap(), find(b).unwrap());
+            let terms = cancelling(value, a, b).unwrap();
+            let sum: f64 = terms.iter().map(|(x, y)| a.to_f64(*x) * b.to_f64(*y)).sum();
+            assert_eq!(sum, value, "{a} {terms:?}");
+        }
+        // A number below every product.
+        let e4m3 = find("e4m3").unwrap();
+        assert_eq!(cancelling(2f64.powi(-100), e4m3, e4m3), None);
     }
 }

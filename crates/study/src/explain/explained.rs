@@ -44,7 +44,7 @@ impl DotProductAdd {
     pub fn alone(instruction: Instruction, case: Case) -> DotProductAdd {
         let mut tile = Tiles::zeros(&instruction, 1);
         tile.place(&instruction, 0, 0, 0, &case);
-        let usual = Ok((only_model(&instruction).unwrap_or(DEFAULT_MODEL).into(), None));
+        let usual = Ok((usual_model(&instruction).into(), None));
         DotProductAdd { instruction, case, tile, at: 0, recorded: None, usual }
     }
 
@@ -118,6 +118,11 @@ impl DotProductAdd {
         report.tables = vec![results(title, instruction.d, by), table(&titles, steps)];
         Ok(models)
     }
+}
+
+/// The model of an instruction where none is named.
+pub fn usual_model(i: &Instruction) -> &'static str {
+    only_model(i).unwrap_or(DEFAULT_MODEL)
 }
 
 /// The model of all targets that have the instruction, where they share one.

@@ -1,9 +1,11 @@
 //! One dot-product-add step by step, in one arithmetic or in two side by side.
 
+mod element;
 mod explained;
 mod operands;
 
-pub use explained::{DeviceResult, DotProductAdd};
+pub use element::{ElementRequest, ElementStepRow};
+pub use explained::{DeviceResult, DotProductAdd, usual_model};
 pub use operands::OperandTexts;
 
 use crate::{

@@ -20,6 +20,7 @@ named! {
     pub enum Outcome {
         Decided = "decided": "one schedule gives D";
         Open = "open": "several schedules give D";
+        Plain = "plain": "a sum without matrix instructions gives D";
         Scheme = "scheme": "a scheme of splitting gives D";
         Together = "two schedules": "two schedules together give D";
         NotFound = "not found": "no schedule that was tried gives D";
@@ -73,7 +74,7 @@ crate::rows! {
 impl CaptureRow {
     /// True if a schedule or a scheme gives every element of D.
     pub fn is_found(&self) -> bool {
-        [Outcome::Decided, Outcome::Open, Outcome::Scheme].iter().any(|outcome| outcome.name() == self.outcome)
+        [Outcome::Decided, Outcome::Open, Outcome::Plain, Outcome::Scheme].iter().any(|outcome| outcome.name() == self.outcome)
     }
 }
 
@@ -127,11 +128,13 @@ fn row(name: &str, capture: &Capture, recognised: &Recognised, refused: Option<S
         .filter(|decision| !decision.is_decided())
         .map(|decision| decision.aspect.name().to_string())
         .collect();
+    let plain = recognised.plain.confirmed.first().filter(|_| matches.confirmed.is_empty());
     let outcome = match recognised {
         _ if refused.is_some() => Outcome::Refused,
         Recognised { scheme: Some(_), .. } => Outcome::Scheme,
         Recognised { mixed: Some(_), .. } => Outcome::Together,
         _ if recognised.nothing.is_some() => Outcome::Nothing,
+        _ if matches.confirmed.is_empty() && plain.is_some() => Outcome::Plain,
         _ if matches.confirmed.is_empty() => Outcome::NotFound,
         _ if open.is_empty() => Outcome::Decided,
         _ => Outcome::Open,
@@ -157,7 +160,9 @@ fn row(name: &str, capture: &Capture, recognised: &Recognised, refused: Option<S
         kernels: capture.kernels.clone(),
         says: recognised.kernels.is_known().then(|| recognised.kernels.sentence()),
         outcome: outcome.name(),
-        schedule: first.map(|(candidate, k)| in_scheme(candidate.schedule.sentence(k))),
+        schedule: first
+            .map(|(candidate, k)| in_scheme(candidate.schedule.sentence(k)))
+            .or_else(|| plain.map(|sum| sum.sentence(factors.k()))),
         model: first.map(|(candidate, _)| candidate.arithmetic.model.clone()),
         schedule_file: first.filter(|_| recognised.scheme.is_none()).map(|(candidate, _)| candidate.schedule.to_toml()),
         schedules,

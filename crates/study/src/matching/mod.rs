@@ -18,14 +18,17 @@
 //! ```
 
 mod captures;
+mod scales;
 mod scheme;
 mod tables;
+mod verdict;
 
 use std::path::Path;
 
 pub use captures::{CaptureRow, Outcome, captured, captures_answer};
 pub use scheme::SchemeMatch;
-pub use tables::{DecisionRow, MatchRow, report};
+pub use tables::{DecisionRow, MatchRow, PlainRow, report};
+pub use verdict::ProductVerdict;
 
 use crate::{
     Error, Result,
@@ -34,7 +37,7 @@ use crate::{
         Factors, Matrix,
         kernel::{Contradiction, KernelNames},
         search::{
-            self, MatchCandidate, Matches, Mixed, SuspectedArithmetic, Suspects,
+            self, MatchCandidate, Matches, Mixed, PlainMatches, SuspectedArithmetic, Suspects,
             apart::{Apart, apart},
         },
     },
@@ -54,10 +57,14 @@ pub struct Request {
 pub struct Recognised {
     /// The schedules that give D in every bit, or the nearest.
     pub matches: Matches,
+    /// The sums without matrix instructions that give D.
+    pub plain: PlainMatches,
     /// A scheme of splitting that gives D, where no schedule does.
     pub scheme: Option<SchemeMatch>,
     /// Two schedules that together give every element, where none does.
     pub mixed: Option<Mixed>,
+    /// The verdict about a D that nothing gives.
+    pub verdict: Option<ProductVerdict>,
     /// A product that separates the schedules, if it was asked for.
     pub apart: Option<Apart>,
     /// Why D decides nothing, if so; then nothing was searched.
@@ -80,7 +87,22 @@ impl Request {
 impl Recognised {
     /// True if something gives every element of D.
     pub fn is_found(&self) -> bool {
-        !self.matches.confirmed.is_empty() || self.scheme.is_some() || self.mixed.is_some()
+        !self.matches.confirmed.is_empty()
+            || !self.plain.confirmed.is_empty()
+            || self.scheme.is_some()
+            || self.mixed.is_some()
+    }
+
+    /// Leaves out a nearest schedule that gives no more of D than schedules of any order do.
+    fn drop_weak_nearest(&mut self, elements: usize) {
+        let Matches { nearest, sensitive, .. } = &mut self.matches;
+        let (ranked, sensitive) = sensitive.unwrap_or((1, 1));
+        // Elements in which the order shows: any order gives the others.
+        let decisive = elements as f64 * sensitive as f64 / ranked.max(1) as f64;
+        let is_weak = nearest.as_ref().is_some_and(|(_, differences)| 2.0 * differences.differing as f64 > decisive);
+        if is_weak || !self.plain.confirmed.is_empty() {
+            *nearest = None;
+        }
     }
 
     /// The most usual schedule that gives D, if one does.
@@ -123,7 +145,7 @@ fn contradictions(kernels: &KernelNames, schedules: &[MatchCandidate], k: usize)
     Ok(fewest.unwrap_or_default())
 }
 
-/// Finds how `d` was made: by a schedule, a scheme of splitting, or two schedules.
+/// Finds how `d` was made: by a schedule, a sum without matrix instructions, a scheme of splitting, or two schedules.
 ///
 /// A D of one value decides nothing, and is searched only for a product that separates schedules. Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
 /// `recognised` has the results so far, also where an error ends the search.
@@ -138,6 +160,7 @@ pub fn search(
     step: &dyn Fn(&str),
 ) -> Result<()> {
     let Request { suspects, separates } = request;
+    let factors = &*scales::fitted(factors)?;
     let free = Suspects { kernels: KernelNames::default(), ..suspects.clone() };
     recognised.kernels = suspects.kernels.clone();
     if !separates {
@@ -147,6 +170,7 @@ pub fn search(
     if recognised.nothing.is_some() {
         return Ok(());
     }
+    search::find_plain(suspects, factors, d, &mut recognised.plain, step)?;
     if suspects.kernels.is_known() {
         match search::find(suspects, factors, d, &mut recognised.matches, step) {
             Err(error @ Error::Interrupted { .. }) => return Err(error),
@@ -157,16 +181,34 @@ pub fn search(
     }
     if recognised.matches.confirmed.is_empty() {
         let mut matches = Matches::default();
-        let outcome = search::find(&free, factors, d, &mut matches, step);
+        let mut outcome = search::find(&free, factors, d, &mut matches, step);
+        // Scales that no instruction takes, or not so, multiply the sums.
+        if matches.confirmed.is_empty() && !matches!(outcome, Err(Error::Interrupted { .. })) {
+            if let Some(singles) = scales::singles(factors)? {
+                let mut others = Matches::default();
+                let other_outcome = search::find(&free, &singles, d, &mut others, step);
+                if other_outcome.is_ok() || outcome.is_err() {
+                    (matches, outcome) = (others, other_outcome);
+                }
+            }
+        }
         recognised.matches = matches;
         outcome?;
     }
     recognised.contradictions = contradictions(&recognised.kernels, &recognised.matches.confirmed, factors.k())?;
-    if recognised.matches.confirmed.is_empty() {
+    if !recognised.is_found() {
         recognised.scheme = scheme::find(suspects, factors, d, step)?;
     }
     if !recognised.is_found() {
         recognised.mixed = search::mixed(&free, factors, d, &recognised.matches, step)?;
+    }
+    if !recognised.is_found() {
+        step("judging D by its bound");
+        let near = recognised.matches.nearest.iter().map(|(near, _)| near.arithmetic.model.as_str());
+        recognised.verdict = verdict::verdict(near.chain(suspects.models.iter().map(String::as_str)), factors, d)?;
+    }
+    if recognised.mixed.is_none() {
+        recognised.drop_weak_nearest(d.codes.len());
     }
     if *separates && recognised.matches.confirmed.len() > 1 {
         step("looking for a product that separates them");

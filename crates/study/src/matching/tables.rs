@@ -3,9 +3,9 @@
 use super::Recognised;
 use crate::{
     product::{
-        Factors, Matrix,
+        Factors, Matrix, PlainSum,
         kernel::Contradiction,
-        search::{self, Decision, Judged, MatchCandidate, Matches, Mixed, apart::Apart},
+        search::{self, Decision, Judged, MatchCandidate, Matches, Mixed, PlainMatches, apart::Apart},
     },
     report::{Report, Table, Verdict},
 };
@@ -33,6 +33,22 @@ crate::rows! {
         differing: usize => shown("differ"),
         /// Group of schedules that give the same D for the product of --apart.
         group: Option<usize> => shown("apart: group").if_filled(),
+    }
+
+    /// A sum without matrix instructions that gives D in every bit, the most usual first.
+    pub struct PlainRow in "plain_sums" {
+        /// Its place.
+        place: usize => shown("#").essential(),
+        /// The sum in a sentence.
+        sum: String => shown("sum").essential(),
+        /// Rounding of the products.
+        products: &'static str => hidden(),
+        /// The format of products and sums.
+        register: &'static str => hidden(),
+        /// Accumulators that pieces of k go to in turn.
+        accumulators: usize => hidden(),
+        /// k of a block, if k is cut into blocks.
+        block: Option<usize> => hidden(),
     }
 
     /// An aspect of the schedule, and what D decides of it.
@@ -97,10 +113,20 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
 
 /// Puts what was found into a report: answer, verdict, notes and tables. `file` names D.
 pub fn report(recognised: &Recognised, factors: &Factors, d: &Matrix, file: String, report: &mut Report) {
-    let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradictions, nothing } =
-        recognised;
+    let Recognised {
+        matches: schedules,
+        plain,
+        scheme,
+        mixed: together,
+        verdict,
+        apart,
+        kernels,
+        contradictions,
+        nothing,
+    } = recognised;
     let (k, elements) = (factors.k(), d.codes.len());
-    report.holds = !recognised.matches.confirmed.is_empty() || scheme.is_some();
+    let is_plain = !plain.confirmed.is_empty();
+    report.holds = !schedules.confirmed.is_empty() || is_plain || scheme.is_some();
     report.verdict = Verdict::Unmatched;
     if kernels.is_known() {
         report.notes.push(format!("Kernels: {}.", kernels.sentence().trim_end_matches('.')));
@@ -112,10 +138,18 @@ pub fn report(recognised: &Recognised, factors: &Factors, d: &Matrix, file: Stri
             let answer = search::answer(&scheme.matches, scheme.k, elements).unwrap_or_default();
             Some(format!("{} {answer}", scheme.sentence()))
         }
+        _ if is_plain && schedules.confirmed.is_empty() => search::plain_answer(plain, k),
         _ => search::answer(schedules, k, elements),
     };
+    if let (Some(answer), Some(verdict)) = (&mut report.answer, verdict) {
+        *answer += &format!(" {}", verdict.sentence());
+    }
     if nothing.is_none() {
-        report.notes.extend(search::remarks(schedules));
+        report.notes.extend(search::remarks(schedules, plain));
+    }
+    if !schedules.confirmed.is_empty() {
+        let also = search::plain_answer(plain, k).map(|sums| format!("D does not decide the kind of its sum. {sums}"));
+        report.notes.extend(also);
     }
     if let Some(why) = nothing {
         report.answer = Some(format!("D decides nothing: {why}."));
@@ -127,16 +161,31 @@ pub fn report(recognised: &Recognised, factors: &Factors, d: &Matrix, file: Stri
         return;
     }
     let (schedules, k) = scheme.as_ref().map_or((schedules, k), |scheme| (&scheme.matches, scheme.k));
-    let title = match (report.holds, &schedules.judged[..]) {
+    let title = match (!schedules.confirmed.is_empty(), &schedules.judged[..]) {
         (true, _) => "Schedules that give D in every bit".to_string(),
         (false, []) => "Nearest schedule".into(),
         (false, [first, ..]) => format!("Nearest schedules on {} of {elements} elements", first.elements),
     };
-    report.tables.extend(Table::of("Decisions of D", decisions(&schedules.decisions)).filled());
+    let decided = if schedules.confirmed.is_empty() { &plain.decisions } else { &schedules.decisions };
+    report.tables.extend(Table::of("Decisions of D", decisions(decided)).filled());
     report.tables.extend(Table::of(title, matches(schedules, apart.as_ref(), k, elements)).filled());
+    report.tables.extend(Table::of("Sums that give D in every bit", plain_sums(plain, k)).filled());
     if let Some((_, differences)) = &schedules.nearest {
         report.tables.push(Table::of("Differences of the nearest schedule", [differences.row(file, d.format)]));
     }
+}
+
+/// A row for each sum without matrix instructions that gives D.
+fn plain_sums(plain: &PlainMatches, k: usize) -> Vec<PlainRow> {
+    let row = |(place, sum): (usize, &PlainSum)| PlainRow {
+        place: place + 1,
+        sum: sum.sentence(k),
+        products: sum.products.name(),
+        register: sum.register.name,
+        accumulators: sum.lanes.count,
+        block: sum.block,
+    };
+    plain.confirmed.iter().enumerate().map(row).collect()
 }
 
 /// The rows of what D decides.

@@ -135,8 +135,7 @@ pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
         return Ok(None);
     }
     let extent = |what: &str, of: usize, count: usize| {
-        let block = BLOCKS.into_iter().chain([of]).find(|block| of.div_ceil(*block) == count);
-        block.ok_or_else(|| {
+        block_of(of, count).ok_or_else(|| {
             Error::request(format!(
                 "there are {count} scales along the {of} {what}; blocks of {BLOCKS:?} give other numbers"
             ))
@@ -148,6 +147,16 @@ pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
         b: [extent("k of B", k, b.rows)?, extent("columns of B", n, b.columns)?],
         multiply: ScaleUse::Fused,
     }))
+}
+
+/// The block of `of` rows, columns or k with so many scales, if there is one.
+fn block_of(of: usize, count: usize) -> Option<usize> {
+    BLOCKS.into_iter().chain([of]).find(|block| of.div_ceil(*block) == count)
+}
+
+/// True if blocks of `of` rows, columns or k may have so many scales.
+pub fn is_block_count(of: usize, count: usize) -> bool {
+    block_of(of, count).is_some()
 }
 
 /// Order in which schedules that give D are named: the most usual and simplest first.

@@ -1,6 +1,10 @@
 //! Sums of the steps of many schedules: a beginning that several runs share is summed once.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+    ops::Range,
+};
 
 use super::elements::Elements;
 use crate::{
@@ -40,7 +44,37 @@ pub(super) struct Chains {
     /// The first step that was added after each node, and its node; node 0 for none.
     first: Vec<([u32; 2], Node)>,
     /// The nodes of the other steps after a node.
-    known: HashMap<(Node, [u32; 2]), Node>,
+    known: HashMap<(Node, [u32; 2]), Node, BuildHasherDefault<StepHasher>>,
+}
+
+/// Hasher of a node and a step: a multiplication for each number, as most of the search's time goes into these keys.
+#[derive(Debug, Clone, Default)]
+struct StepHasher(u64);
+
+impl Hasher for StepHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for some in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..some.len()].copy_from_slice(some);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(number.into());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
 }
 
 impl Chains {
@@ -54,6 +88,9 @@ impl Chains {
         let mut part = |runs: &Vec<Run>| {
             let first = std::mem::replace(&mut root, InitialSum::Zero);
             let run = |run: &Run| {
+                if schedule.accumulators.count == 1 {
+                    return SummedRun { k: run.k(), sums: vec![self.node(first, run)] };
+                }
                 let dealt = run.dealt(schedule);
                 let sums = dealt
                     .iter()

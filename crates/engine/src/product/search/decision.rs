@@ -1,7 +1,7 @@
 //! Decisions of D on its schedule: each aspect, with the values that give D.
 
 use super::MatchCandidate;
-use crate::product::Aspect;
+use crate::product::{Aspect, AspectWords};
 
 /// An aspect of the schedules that give D.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,29 +23,38 @@ impl Decision {
 ///
 /// Aspects that no candidate has are left out.
 pub fn decisions<'c>(candidates: impl IntoIterator<Item = &'c MatchCandidate>, k: usize) -> Vec<Decision> {
-    let mut all: Vec<Decision> = Vec::new();
+    let told = [Aspect::Split, Aspect::Promotion, Aspect::Order];
+    of_aspects(candidates.into_iter().map(|candidate| candidate.aspects(k)), &told)
+}
+
+impl MatchCandidate {
+    /// The aspects of the schedule, the instruction with its model.
+    fn aspects(&self, k: usize) -> Vec<AspectWords> {
+        let mut all = self.schedule.aspects(k);
+        for instruction in all.iter_mut().filter(|words| words.aspect == Aspect::Instruction) {
+            instruction.words += &format!(" of {}", self.arithmetic.model);
+        }
+        all
+    }
+}
+
+/// The decisions on some aspects: those in `told`, those that are open, and those that are unusual.
+pub(super) fn of_aspects(all: impl IntoIterator<Item = Vec<AspectWords>>, told: &[Aspect]) -> Vec<Decision> {
+    let mut decisions: Vec<Decision> = Vec::new();
     let mut unusual: Vec<Aspect> = Vec::new();
-    for MatchCandidate { arithmetic, schedule } in candidates {
-        for aspect_words in schedule.aspects(k) {
-            if !aspect_words.usual {
-                unusual.push(aspect_words.aspect);
-                unusual.dedup();
-            }
-            let words = match aspect_words.aspect {
-                Aspect::Instruction => format!("{} of {}", aspect_words.words, arithmetic.model),
-                _ => aspect_words.words,
-            };
-            match all.iter_mut().find(|decision| decision.aspect == aspect_words.aspect) {
-                Some(decision) if decision.values.contains(&words) => (),
-                Some(decision) => decision.values.push(words),
-                None => all.push(Decision { aspect: aspect_words.aspect, values: vec![words] }),
-            }
+    for AspectWords { aspect, words, usual } in all.into_iter().flatten() {
+        if !usual && !unusual.contains(&aspect) {
+            unusual.push(aspect);
+        }
+        match decisions.iter_mut().find(|decision| decision.aspect == aspect) {
+            Some(decision) if decision.values.contains(&words) => (),
+            Some(decision) => decision.values.push(words),
+            None => decisions.push(Decision { aspect, values: vec![words] }),
         }
     }
     // One part is a decision, too; no bias and no scales are none.
-    let told = [Aspect::Split, Aspect::Promotion, Aspect::Order];
-    all.retain(|decision| {
+    decisions.retain(|decision| {
         told.contains(&decision.aspect) || !decision.is_decided() || unusual.contains(&decision.aspect)
     });
-    all
+    decisions
 }

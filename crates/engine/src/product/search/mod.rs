@@ -7,16 +7,18 @@ mod decision;
 mod elements;
 mod judge;
 mod operands;
+mod plain;
 mod usual;
 mod words;
 
 use std::{collections::HashSet, sync::Arc};
 
-pub use candidates::in_formats;
+pub use candidates::{in_formats, is_block_count};
 pub use decision::{Decision, decisions};
 use elements::rank;
 pub use elements::{decides_nothing, error, few};
-pub use words::{answer, remarks, together};
+pub use plain::{PlainMatches, find_plain};
+pub use words::{answer, plain_answer, remarks, together};
 
 use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, kernel::KernelNames};
 use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
@@ -26,7 +28,7 @@ use judge::{Judge, Suspect, everyone};
 /// Numbers of elements that candidates are judged on: every candidate, then the survivors, and so on.
 const STAGES: [usize; 4] = [4, 28, 96, 896];
 /// The same for a D whose every element shows the order of its sum.
-const STAGES_OF_WIDE: [usize; 4] = [2, 30, 96, 896];
+const STAGES_OF_WIDE: [usize; 4] = [1, 31, 96, 896];
 /// The same for parts of a scheme, which few products have.
 const STAGES_OF_PARTS: [usize; 4] = [1, 31, 96, 896];
 /// Elements for each sensitive one on which candidates are judged, beyond the first stage.

@@ -1,6 +1,6 @@
 //! Results of a search for schedules, in sentences.
 
-use super::{super::places, Decision, MatchCandidate, Matches, Mixed};
+use super::{super::places, Decision, MatchCandidate, Matches, Mixed, PlainMatches};
 use crate::base::{named::Named, sentence};
 
 /// Two schedules that together give D, in a sentence.
@@ -48,7 +48,22 @@ pub fn answer(matches: &Matches, k: usize, elements: usize) -> Option<String> {
             near.elements,
             named(&near.candidate)
         ),
+        ([], None, None) if *tried > 0 => format!("None of the {tried} schedules gives D."),
         ([], None, None) => return None,
+    })
+}
+
+/// The sums without matrix instructions that give D, in sentences; `None` if none does.
+pub fn plain_answer(matches: &PlainMatches, k: usize) -> Option<String> {
+    let PlainMatches { confirmed, unchecked, decisions, .. } = matches;
+    let first = confirmed.first()?.sentence(k);
+    Some(match (confirmed.len(), unchecked.is_empty()) {
+        (1, true) => format!("One sum without matrix instructions gives D in every bit: {first}."),
+        (count, all) => format!(
+            "{}{count} sums without matrix instructions give D in every bit. {} The most usual: {first}.",
+            if all { "" } else { "At least " },
+            decided(decisions)
+        ),
     })
 }
 
@@ -75,10 +90,14 @@ fn decided(decisions: &[Decision]) -> String {
 }
 
 /// The extent of the search, and how much D can decide, in sentences.
-pub fn remarks(matches: &Matches) -> Vec<String> {
+pub fn remarks(matches: &Matches, plain: &PlainMatches) -> Vec<String> {
     let Matches { tried, arithmetics, unchecked, sensitive, .. } = matches;
     let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
-    let mut notes = vec![format!("{tried} schedules of {arithmetics} were tried.")];
+    let sums = match plain.tried {
+        0 => String::new(),
+        sums => format!(", and {sums} sums without matrix instructions,"),
+    };
+    let mut notes = vec![format!("{tried} schedules of {arithmetics}{sums} were tried.")];
     if let Some((elements, sensitive)) = sensitive.filter(|(elements, sensitive)| sensitive < elements) {
         notes.push(format!(
             "The order of a sum can show in about {sensitive} of {elements} elements: D is rounded more coarsely than its sums. D in \

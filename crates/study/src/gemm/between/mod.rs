@@ -1,11 +1,13 @@
 //! Comparison of two sides that make the same matrix product: where they differ, and why.
 
+mod shown;
 mod sides;
 
 use std::{collections::BTreeSet, time::Instant};
 
 use toml::{Table, Value};
 
+use shown::ShownSearch;
 pub use sides::{PairRequest, SideRequest};
 
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
         Smallest, StepSum, compute,
         kernel::KernelNames,
         search::{self, MatchCandidate, Matches, Suspects, in_formats},
-        smallest, steps,
+        steps,
     },
 };
 
@@ -344,15 +346,14 @@ pub fn between(
         ProductMaker::Scheduled { schedule, .. } => schedule.scales,
         ProductMaker::Library { .. } => None,
     });
-    let (d, tries, until) = (made[0].format, tries(sides, factors), until(sides)?);
-    let (blocks, place) = (blocks.as_ref(), ElementPlace { row, column });
-    between.smallest =
-        smallest(factors, blocks, place, d, tries, until, &mut |factors, ElementPlace { row, column }, narrowed| {
-            let [x, y] = &mut *sides;
-            let codes =
-                [x.product(factors, narrowed)?.get(row, column), y.product(factors, narrowed)?.get(row, column)];
-            Ok((codes[0] != codes[1]).then_some(codes))
-        })?;
+    let search = ShownSearch {
+        blocks,
+        place: ElementPlace { row, column },
+        d: made[0].format,
+        tries: tries(sides, factors),
+        until: until(sides)?,
+    };
+    between.smallest = search.smallest(sides, factors)?;
     if let Some(smallest) =
         between.smallest.as_ref().filter(|smallest| smallest.factors.a.rows == 1 && smallest.factors.b.columns == 1)
     {
