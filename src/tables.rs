@@ -14,6 +14,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<atlas::AtlasRow>(),
         Declaration::of::<survey::SurveyRow>(),
         Declaration::of::<bound::tables::BoundRow>(),
+        Declaration::of::<bound::tables::ModelBoundRow>(),
         Declaration::of::<bound::tables::ObservedRow>(),
         Declaration::of::<calc::CheckRow>(),
         Declaration::of::<calc::LineRow>(),

@@ -53,6 +53,9 @@ pub(super) struct Arguments {
     /// Dot-product-adds on directed operands, in place of products
     #[arg(long, value_name = "N", value_parser = cases(1 << 50), help_heading = "What", conflicts_with_all = ["shape", "a", "schedule", "formats"])]
     cases: Option<u64>,
+    /// One instruction of every shipped arithmetic: its bound and the error that constructed operands reach
+    #[arg(long, help_heading = "What", conflicts_with_all = ["model", "instruction", "schedule", "formats", "library", "ks", "cases", "shape", "a"])]
+    all_models: bool,
     #[command(flatten)]
     operands: Operands,
     #[command(flatten)]
@@ -75,6 +78,14 @@ impl Verb for Arguments {
 
 /// Bounds, and reports.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    if arguments.all_models {
+        let mut rows = Vec::new();
+        let outcome = bound::of_models(&mut rows);
+        if !rows.is_empty() {
+            tables::report_models(&rows, report);
+        }
+        return outcome;
+    }
     let model = Model::load(&arguments.model)?;
     if let Some(cases) = arguments.cases {
         let name = arguments.schedule.instruction_name();
@@ -120,7 +131,7 @@ fn formats(text: &str) -> Result<[&'static Format; 3]> {
 /// The bounds of every order.
 fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
     let ks = if arguments.ks.is_empty() { vec![64, 512, 4096, 32768] } else { arguments.ks.clone() };
-    tables::report(claim, &ks, arguments.drawn.seed(), report)
+    tables::report(claim, &ks, report)
 }
 
 /// Errors of directed dot-product-adds.
@@ -162,7 +173,7 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
         product::write(path, &modelled.bounds(&|done| bar.show(done, 0))?, bounds_metadata(&modelled.claim))?;
     }
     match modelled.every_order() {
-        Some(claim) => tables::report(claim, &[factors.k()], arguments.drawn.seed(), report),
+        Some(claim) => tables::report(claim, &[factors.k()], report),
         None => Ok(()),
     }
 }
