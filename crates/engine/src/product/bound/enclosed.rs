@@ -65,6 +65,11 @@ impl ErrorBound {
         self.overflows = true;
     }
 
+    /// Notes that an operation may overflow, if one of another error may.
+    pub(super) fn overflows_as(&mut self, other: &ErrorBound) {
+        self.overflows |= other.overflows;
+    }
+
     /// The error, if its rigorous bound is known to be at most this.
     pub(super) fn at_most(self, most: f64) -> ErrorBound {
         let sum = self.finite();
@@ -93,8 +98,8 @@ impl ErrorBound {
 
     /// The larger of two errors.
     pub(super) fn larger(&self, other: &ErrorBound) -> ErrorBound {
-        let mut larger = if other.finite() > self.finite() { *other } else { *self };
-        larger.overflows = self.overflows || other.overflows;
+        let (mut larger, smaller) = if other.finite() > self.finite() { (*other, self) } else { (*self, other) };
+        larger.overflows_as(smaller);
         larger
     }
 
@@ -111,7 +116,7 @@ impl ErrorBound {
         sum.sources.iter_mut().zip(other.sources).for_each(|(error, other)| *error += other);
         sum.mean = [sum.mean[0] + other.mean[0], sum.mean[1] + other.mean[1]];
         sum.squares += other.squares;
-        sum.overflows |= other.overflows;
+        sum.overflows_as(other);
         sum
     }
 

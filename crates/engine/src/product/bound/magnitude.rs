@@ -166,10 +166,7 @@ impl OrderFreeBounds {
         let products = magnitudes.products(&self.program, sum);
         let later = self.longest - 1;
         let paths = self.has_branches.then(|| paths(&self.program, magnitudes, sum, Some((&first, later)))).flatten();
-        let least_of = |error: ErrorBound| match &paths {
-            Some(paths) if paths.finite() < error.finite() => *paths,
-            _ => error,
-        };
+        let least_of = |error: ErrorBound| paths.map_or(error, |paths| smaller(error, paths));
         if self.is_contracting {
             // Neither the sum nor the exact value leaves the sum of all magnitudes.
             let c = Enclosed { low: -sum, high: sum, error: ErrorBound::default(), ..first };
@@ -203,9 +200,15 @@ impl OrderFreeBounds {
 pub(super) fn one_step(program: &Program, has_branches: bool, magnitudes: &Magnitudes, sum: f64) -> Enclosed {
     let made = step(program, &magnitudes.products(program, sum), Enclosed::ZERO);
     match has_branches.then(|| paths(program, magnitudes, sum, None)).flatten() {
-        Some(error) if error.finite() < made.error.finite() => Enclosed { error, ..made },
-        _ => made,
+        Some(paths) => Enclosed { error: smaller(made.error, paths), ..made },
+        None => made,
     }
+}
+
+/// The error, or that of paths if it is smaller.
+fn smaller(error: ErrorBound, mut paths: ErrorBound) -> ErrorBound {
+    paths.overflows_as(&error);
+    if paths.finite() < error.finite() { paths } else { error }
 }
 
 /// True if the errors along a path of a step are fewer than all.

@@ -184,7 +184,7 @@ fn summed(
                 total.quantum = if term.most() == 0.0 { NO_QUANTUM } else { total.quantum };
             }
         }
-        if !is_dropped && term.most() > 0.0 {
+        if !is_dropped {
             total = added(step_products, &total, &term);
         }
     }
@@ -216,7 +216,10 @@ fn summed(
                 let error = term.0.error.plus(&losses.all);
                 path = Some(path.map_or(error, |path| path.larger(&error)));
             }
-            total.error = path.unwrap_or(total.error);
+            if let Some(mut path) = path {
+                path.overflows_as(&total.error);
+                total.error = path;
+            }
         }
     }
     if let Some(carry) = sum.alignment.and_then(|alignment| alignment.carry) {
