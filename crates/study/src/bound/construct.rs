@@ -20,7 +20,7 @@ const LARGE: i32 = 3;
 /// Distances below the largest product that are tried in every program.
 const DISTANCES: [i32; 6] = [0, 1, 2, 3, 40, 55];
 /// Positions of a step that are improved one by one, at most.
-const POSITIONS: usize = 8;
+const POSITIONS: usize = 16;
 /// Later steps of a chain that are computed for its error.
 const REPEATED: usize = 5;
 /// Rounds over all positions, at most.

@@ -26,6 +26,8 @@ pub struct ModelBound {
     pub case: Option<Case>,
 }
 
+/// Bound below which only underflow makes errors.
+const EXACT: f64 = 1e-40;
 /// Places in a binade at which a bound that follows the binades is looked at.
 const PLACES: usize = 16;
 
@@ -69,7 +71,7 @@ pub fn of_models(rows: &mut Vec<ModelBound>) -> Result<()> {
             let attained = attained.map_or(0.0, |attained| attained.relative);
             Ok(Some(ModelBound { model: model.name, instruction: i.clone(), rules, bound, attained, case }))
         },
-        |row| rows.extend(row.filter(|row| row.bound > 0.0)),
+        |row| rows.extend(row.filter(|row| row.bound > EXACT)),
     )
 }
 
