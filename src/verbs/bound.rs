@@ -28,10 +28,14 @@ Examples:
       any shipped schedule of cuBLASLt for this product
   tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --shape 64,64,4096 --output-format bf16
       running bounds, errors and tolerances for drawn operands
+  tcnum bound --instr wgmma.m64n8k16.f32.f16.f16 --k 4096 --explain
+      the error of each operation, and bounds of the literature
+  tcnum bound --all-models
+      bound and attained error of one instruction of every shipped arithmetic
   tcnum bound --instr mma.m16n8k16.f32.f16.f16.f32 --cases 1e6
       errors of directed dot-product-adds and their bounds
 
-More: docs/check.md";
+More: docs/check.md, docs/bounds.md";
 
 /// Bounds the error of matrix products from the arithmetic of their instructions.
 #[derive(Args, Debug)]
@@ -56,6 +60,9 @@ pub(super) struct Arguments {
     /// One instruction of every shipped arithmetic: its bound and the error that constructed operands reach
     #[arg(long, help_heading = "What", conflicts_with_all = ["model", "instruction", "schedule", "formats", "library", "ks", "cases", "shape", "a"])]
     all_models: bool,
+    /// Add the largest error of each operation, and bounds of the literature
+    #[arg(long, help_heading = "What", conflicts_with_all = ["shape", "a", "cases", "all_models"])]
+    explain: bool,
     #[command(flatten)]
     operands: Operands,
     #[command(flatten)]
@@ -131,7 +138,8 @@ fn formats(text: &str) -> Result<[&'static Format; 3]> {
 /// The bounds of every order.
 fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
     let ks = if arguments.ks.is_empty() { vec![64, 512, 4096, 32768] } else { arguments.ks.clone() };
-    tables::report(claim, &ks, report)
+    tables::report(claim, &ks, report)?;
+    if arguments.explain { bound::explain::explain(claim, &ks, report) } else { Ok(()) }
 }
 
 /// Errors of directed dot-product-adds.

@@ -2,6 +2,7 @@
 
 mod adversary;
 mod construct;
+pub mod explain;
 mod models;
 mod observed;
 pub mod tables;
