@@ -13,7 +13,10 @@ pub fn declared() -> Vec<Declaration> {
     let mut all = vec![
         Declaration::of::<atlas::AtlasRow>(),
         Declaration::of::<survey::SurveyRow>(),
+        Declaration::of::<bound::explain::BoundFormRow>(),
+        Declaration::of::<bound::explain::BoundOperationRow>(),
         Declaration::of::<bound::tables::BoundRow>(),
+        Declaration::of::<bound::tables::ModelBoundRow>(),
         Declaration::of::<bound::tables::ObservedRow>(),
         Declaration::of::<calc::CheckRow>(),
         Declaration::of::<calc::LineRow>(),

@@ -28,10 +28,14 @@ Examples:
       any shipped schedule of cuBLASLt for this product
   tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --shape 64,64,4096 --output-format bf16
       running bounds, errors and tolerances for drawn operands
+  tcnum bound --instr wgmma.m64n8k16.f32.f16.f16 --k 4096 --explain
+      the error of each operation, and bounds of the literature
+  tcnum bound --all-models
+      bound and attained error of one instruction of every shipped arithmetic
   tcnum bound --instr mma.m16n8k16.f32.f16.f16.f32 --cases 1e6
       errors of directed dot-product-adds and their bounds
 
-More: docs/check.md";
+More: docs/check.md, docs/bounds.md";
 
 /// Bounds the error of matrix products from the arithmetic of their instructions.
 #[derive(Args, Debug)]
@@ -53,6 +57,12 @@ pub(super) struct Arguments {
     /// Dot-product-adds on directed operands, in place of products
     #[arg(long, value_name = "N", value_parser = cases(1 << 50), help_heading = "What", conflicts_with_all = ["shape", "a", "schedule", "formats"])]
     cases: Option<u64>,
+    /// One instruction of every shipped arithmetic: its bound and the error that constructed operands reach
+    #[arg(long, help_heading = "What", conflicts_with_all = ["model", "instruction", "schedule", "formats", "library", "ks", "cases", "shape", "a"])]
+    all_models: bool,
+    /// Add the largest error of each operation, and bounds of the literature
+    #[arg(long, help_heading = "What", conflicts_with_all = ["shape", "a", "cases", "all_models"])]
+    explain: bool,
     #[command(flatten)]
     operands: Operands,
     #[command(flatten)]
@@ -75,6 +85,14 @@ impl Verb for Arguments {
 
 /// Bounds, and reports.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    if arguments.all_models {
+        let mut rows = Vec::new();
+        let outcome = bound::of_models(&mut rows);
+        if !rows.is_empty() {
+            tables::report_models(&rows, report);
+        }
+        return outcome;
+    }
     let model = Model::load(&arguments.model)?;
     if let Some(cases) = arguments.cases {
         let name = arguments.schedule.instruction_name();
@@ -120,7 +138,8 @@ fn formats(text: &str) -> Result<[&'static Format; 3]> {
 /// The bounds of every order.
 fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
     let ks = if arguments.ks.is_empty() { vec![64, 512, 4096, 32768] } else { arguments.ks.clone() };
-    tables::report(claim, &ks, arguments.drawn.seed(), report)
+    tables::report(claim, &ks, report)?;
+    if arguments.explain { bound::explain::explain(claim, &ks, report) } else { Ok(()) }
 }
 
 /// Errors of directed dot-product-adds.
@@ -162,7 +181,7 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
         product::write(path, &modelled.bounds(&|done| bar.show(done, 0))?, bounds_metadata(&modelled.claim))?;
     }
     match modelled.every_order() {
-        Some(claim) => tables::report(claim, &[factors.k()], arguments.drawn.seed(), report),
+        Some(claim) => tables::report(claim, &[factors.k()], report),
         None => Ok(()),
     }
 }

@@ -152,6 +152,7 @@ fn a_parameter_that_a_message_names_is_an_option_of_a_verb() {
 const HOMONYMS: &[(&str, &str)] = &[
     ("a", "a matrix of a file; in explain the values of one row"),
     ("all", "every instruction; every experiment"),
+    ("all-models", "every shipped model as a device; in bound one instruction of every arithmetic"),
     ("b", "a matrix of a file; in explain the values of one column"),
     ("c", "a matrix of a file; in explain one value"),
     ("cases", "cases of an instruction; dot-product-adds of a bound; inputs of a scalar operation"),

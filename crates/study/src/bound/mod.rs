@@ -1,10 +1,15 @@
-//! Bounds of products by a claim, whatever the operands, beside the largest errors that are found.
+//! Bounds of products by a claim, whatever the operands, and the errors that constructed operands reach.
 
 mod adversary;
+mod construct;
+pub mod explain;
+mod models;
 mod observed;
 pub mod tables;
 #[cfg(all(test, feature = "mpfr"))]
 mod tests;
 
-pub use adversary::largest_found;
+pub use adversary::Adversary;
+pub use construct::{Attained, attained};
+pub use models::{ModelBound, of_models};
 pub use observed::{ObservedErrors, observe};

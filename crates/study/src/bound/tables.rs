@@ -1,19 +1,21 @@
 //! Tables of bounds.
 
-use super::{ObservedErrors, largest_found};
+use super::{Adversary, ModelBound, ObservedErrors};
 use crate::{
     Result,
     base::interrupt,
-    isa::Instruction,
+    isa::{Case, Instruction},
     product::{
         Schedule,
         bound::{Claim, ErrorBound, ErrorSource, Magnitudes, OrderFreeBounds},
     },
-    report::{Report, Table, grouped},
+    report::{Report, Table, Verdict, grouped},
 };
 
 /// Probability with which the probable bound of an element may fail.
 pub const RISK: f64 = 1e-6;
+/// Ratio of attained error and bound from which on a bound counts as attained.
+const NEAR: f64 = 0.7;
 /// Places in a binade at which a bound that follows the binades is looked at.
 const PLACES: usize = 16;
 
@@ -36,7 +38,7 @@ crate::rows! {
         worst: f64 => shown("bound").essential(),
         /// The same with probability 1 - 10^-6, if rounding errors are independent.
         probable: f64 => shown("probable").essential(),
-        /// Largest error over the sum of |a b| that a search finds, with operands made for it.
+        /// Largest error over the sum of |a b| that constructed operands reach.
         found: Option<f64> => shown("found").if_filled().essential(),
         /// The bound over that error.
         tightness: Option<f64> => shown("bound / found").if_filled().essential(),
@@ -50,6 +52,32 @@ crate::rows! {
         join: f64 => shown("join").if_varied(),
         /// Part of the bound: rounding to D's format.
         output: f64 => shown("output").beside(),
+    }
+
+    /// One instruction of a shipped arithmetic: its bound, and the error that constructed operands reach.
+    pub struct ModelBoundRow in "model_bounds" {
+        /// The first model with this arithmetic.
+        model: String => shown("model").essential(),
+        /// The first of its instructions.
+        instruction: String => shown("instruction").essential(),
+        /// Rules of shipped models with the same arithmetic.
+        rules: usize => shown("rules"),
+        /// Products of one dot-product-add.
+        k: usize => shown("k").essential(),
+        /// |D - exact| over the sum of |a b|, at most, with C = 0.
+        worst: f64 => shown("bound").essential(),
+        /// The largest that constructed operands reach.
+        attained: f64 => shown("attained").essential(),
+        /// That error over the bound.
+        ratio: f64 => shown("attained / bound").essential(),
+        /// Codes of A of these operands; stored elements of sparse instructions.
+        a: Vec<String> => hidden(),
+        /// Codes of B.
+        b: Vec<String> => hidden(),
+        /// Codes of the scales of A.
+        scale_a: Vec<String> => hidden(),
+        /// Codes of the scales of B.
+        scale_b: Vec<String> => hidden(),
     }
 
     /// Errors of an instruction on directed operands, beside their bounds.
@@ -90,9 +118,9 @@ pub fn relative(bounds: &OrderFreeBounds) -> ErrorBound {
 ///
 /// # Errors
 /// A schedule that has no bound from magnitudes; [`Error::Interrupted`](crate::Error::Interrupted), with the rows until then.
-pub fn report(claim: &Claim, ks: &[usize], seed: u64, report: &mut Report) -> Result<()> {
+pub fn report(claim: &Claim, ks: &[usize], report: &mut Report) -> Result<()> {
     let mut rows = Vec::new();
-    let outcome = bounds(claim, ks, seed, &mut rows);
+    let outcome = bounds(claim, ks, &mut rows);
     if rows.is_empty() {
         return outcome;
     }
@@ -104,13 +132,14 @@ pub fn report(claim: &Claim, ks: &[usize], seed: u64, report: &mut Report) -> Re
     outcome
 }
 
-fn bounds(claim: &Claim, ks: &[usize], seed: u64, rows: &mut Vec<BoundRow>) -> Result<()> {
+fn bounds(claim: &Claim, ks: &[usize], rows: &mut Vec<BoundRow>) -> Result<()> {
     for schedule in &claim.schedules {
+        let mut adversary = Adversary::new(claim, schedule);
         for k in ks {
             interrupt::check()?;
             let bound = relative(&OrderFreeBounds::new(&claim.model, schedule, *k)?);
             // A family has bounds alone: each search takes its time.
-            let largest = if claim.is_exact { largest_found(claim, schedule, *k, seed)? } else { None };
+            let largest = if claim.is_exact { adversary.largest(*k)? } else { None };
             rows.push(row(schedule, *k, &bound, largest));
         }
     }
@@ -138,11 +167,47 @@ fn row(schedule: &Schedule, k: usize, bound: &ErrorBound, largest: Option<f64>) 
     }
 }
 
+/// Codes of a format in hexadecimal.
+fn codes(format: &crate::format::Format, codes: &[u64]) -> Vec<String> {
+    codes.iter().map(|code| format!("{code:#0width$x}", width = 2 + (format.bits as usize).div_ceil(4))).collect()
+}
+
+/// Adds the bounds of one instruction of every shipped arithmetic to a report.
+pub fn report_models(bounds: &[ModelBound], report: &mut Report) {
+    let row = |bound: &ModelBound| {
+        let ModelBound { model, instruction: i, rules, bound: worst, attained, case } = bound;
+        let scales = |codes_of: fn(&Case) -> &[u64]| match (case, i.scale) {
+            (Some(case), Some(scale)) => codes(scale.format, codes_of(case)),
+            _ => Vec::new(),
+        };
+        ModelBoundRow {
+            model: model.clone(),
+            instruction: i.to_string(),
+            rules: *rules,
+            k: i.stored_k(),
+            worst: *worst,
+            attained: *attained,
+            ratio: attained / worst,
+            a: case.as_ref().map_or(Vec::new(), |case| codes(i.a, &case.a)),
+            b: case.as_ref().map_or(Vec::new(), |case| codes(i.b, &case.b)),
+            scale_a: scales(|case| &case.scale_a),
+            scale_b: scales(|case| &case.scale_b),
+        }
+    };
+    let rows: Vec<ModelBoundRow> = bounds.iter().map(row).collect();
+    let least = rows.iter().map(|row| row.ratio).fold(f64::INFINITY, f64::min);
+    let near = rows.iter().filter(|row| row.ratio >= NEAR).count();
+    report.answer = Some(format!(
+        "Constructed operands reach at least {NEAR} of the bound in {near} of {} arithmetics; the least ratio is {least:.2}.",
+        rows.len()
+    ));
+    report.holds = rows.iter().all(|row| row.ratio <= 1.0);
+    report.verdict = Verdict::OutsideBound;
+    report.tables.push(Table::of("Bounds of one instruction and the errors that operands reach", rows));
+}
+
 /// The observed errors of an instruction in a row.
 pub fn observed(i: &Instruction, model: &str, errors: &ObservedErrors) -> ObservedRow {
-    let codes = |format: &crate::format::Format, codes: &[u64]| -> Vec<String> {
-        codes.iter().map(|code| format!("{code:#0width$x}", width = 2 + (format.bits as usize).div_ceil(4))).collect()
-    };
     let case = errors.first.as_ref().or(errors.tightest_case.as_ref());
     ObservedRow {
         instruction: i.to_string(),

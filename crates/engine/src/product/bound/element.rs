@@ -1,7 +1,7 @@
 //! Error analysis of an element of D from its operands.
 
 use super::{
-    enclosed::{Enclosed, ErrorBound},
+    enclosed::{Enclosed, ErrorBound, Significand},
     operand::{ElementScale, KnownProducts, Operand},
     step::step,
     walk::{ChainStart, ElementSums, element},
@@ -176,10 +176,14 @@ pub(super) fn code_of(format: &'static Format, code: u64) -> Enclosed {
     let datum = format.decode(code);
     match datum.significand {
         0 => Enclosed::ZERO,
-        bits => Enclosed::number(
-            datum.to_f64(),
-            Some(datum.exponent + format.fraction_bits() as i32),
-            datum.exponent + bits.trailing_zeros() as i32,
-        ),
+        bits => Enclosed {
+            span: Some(format.fraction_bits() as i32),
+            significand: Significand::of(format),
+            ..Enclosed::number(
+                datum.to_f64(),
+                Some(datum.exponent + format.fraction_bits() as i32),
+                datum.exponent + bits.trailing_zeros() as i32,
+            )
+        },
     }
 }

@@ -65,6 +65,11 @@ impl ErrorBound {
         self.overflows = true;
     }
 
+    /// Notes that an operation may overflow, if one of another error may.
+    pub(super) fn overflows_as(&mut self, other: &ErrorBound) {
+        self.overflows |= other.overflows;
+    }
+
     /// The error, if its rigorous bound is known to be at most this.
     pub(super) fn at_most(self, most: f64) -> ErrorBound {
         let sum = self.finite();
@@ -91,13 +96,27 @@ impl ErrorBound {
         (mean + spread).min(self.finite())
     }
 
+    /// The larger of two errors.
+    pub(super) fn larger(&self, other: &ErrorBound) -> ErrorBound {
+        let (mut larger, smaller) = if other.finite() > self.finite() { (*other, self) } else { (*self, other) };
+        larger.overflows_as(smaller);
+        larger
+    }
+
+    /// The error less a part of what a source makes of it.
+    pub(super) fn less(mut self, source: ErrorSource, part: f64) -> ErrorBound {
+        let error = &mut self.sources[source as usize];
+        *error = (*error - part).max(0.0);
+        self
+    }
+
     /// The sum of two errors.
     pub(super) fn plus(&self, other: &ErrorBound) -> ErrorBound {
         let mut sum = *self;
         sum.sources.iter_mut().zip(other.sources).for_each(|(error, other)| *error += other);
         sum.mean = [sum.mean[0] + other.mean[0], sum.mean[1] + other.mean[1]];
         sum.squares += other.squares;
-        sum.overflows |= other.overflows;
+        sum.overflows_as(other);
         sum
     }
 
@@ -180,6 +199,32 @@ pub struct Enclosed {
     pub(super) exponent: Option<i32>,
     /// The computed value is a multiple of two to this power.
     pub(super) quantum: i32,
+    /// Bits from the exponent with which it counts to its last bit, at most; `None`: unknown.
+    pub(super) span: Option<i32>,
+    /// Significands that hold the computed value; `None`: unknown.
+    pub(super) significand: Option<Significand>,
+    /// Magnitude that a sum's alignment and a directed rounding after it cannot both lose.
+    pub(super) common: f64,
+    /// True if C is part of the value.
+    pub(super) has_c: bool,
+}
+
+/// Numbers of so many bits that are multiples of one power of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Significand {
+    /// Bits from the leading one on, at most.
+    pub(super) bits: i32,
+    /// Every number is a multiple of two to this power.
+    pub(super) smallest: i32,
+}
+
+impl Significand {
+    /// The numbers of a format; `None` for integers.
+    pub(super) fn of(format: &Format) -> Option<Significand> {
+        let float = format.float()?;
+        let bits = float.precision() as i32;
+        Some(Significand { bits, smallest: float.emin() - bits + 1 })
+    }
 }
 
 impl Enclosed {
@@ -190,6 +235,10 @@ impl Enclosed {
         error: ErrorBound { sources: [0.0; SOURCES], mean: [0.0; 2], squares: 0.0, overflows: false },
         exponent: None,
         quantum: ZERO_QUANTUM,
+        span: None,
+        significand: None,
+        common: 0.0,
+        has_c: false,
     };
 
     /// A number without error.
@@ -230,7 +279,17 @@ impl Enclosed {
 
     /// The exact sum of two values.
     pub(super) fn plus(&self, other: &Enclosed) -> Enclosed {
+        // A sum with zero is the other value.
+        let alone = match (self.most() == 0.0, other.most() == 0.0) {
+            (_, true) => Some(self),
+            (true, _) => Some(other),
+            _ => None,
+        };
         Enclosed {
+            span: None,
+            significand: alone.and_then(|value| value.significand),
+            common: alone.map_or(0.0, |value| value.common),
+            has_c: self.has_c || other.has_c,
             low: below(self.low, other.low),
             high: above(self.high, other.high),
             error: if other.error == ErrorBound::default() { self.error } else { self.error.plus(&other.error) },
@@ -250,6 +309,10 @@ impl Enclosed {
             error: self.error.times(factor),
             exponent: self.exponent.map(|_| exponent(product_up(self.most(), factor.abs()))),
             quantum: self.quantum.saturating_add(quantum),
+            span: None,
+            significand: None,
+            common: 0.0,
+            has_c: self.has_c,
         }
     }
 
@@ -275,10 +338,14 @@ impl Enclosed {
         }
         // A number that does not overflow has at most the format's largest exponent.
         let unit = (exponent(most).min(float.emax()) - float.precision() as i32 + 1).max(smallest);
-        if self.quantum < unit {
+        // A number of few bits loses none, except below the smallest number of the format.
+        let few = self.significand.filter(|significand| significand.bits <= float.precision() as i32);
+        let unit = few.map_or(unit, |_| smallest);
+        if self.quantum < unit && few.is_none_or(|significand| significand.smallest < smallest) {
             // A remainder below the unit is a multiple of the value's quantum.
             let least = if self.quantum >= -1074 { power(self.quantum) } else { 0.0 };
             let width = power(unit);
+            let least = least.max(self.common.min(width));
             let (low, high) = (self.low - self.error.finite(), self.high + self.error.finite());
             match rounding {
                 Rounding::Rne | Rounding::Rna => result.error.add_range(source, half(width), half(width)),
@@ -290,6 +357,9 @@ impl Enclosed {
         }
         result.exponent = Some(exponent(result.most()).max(float.emin()));
         result.quantum = self.quantum.max(smallest);
+        result.span = Some(float.precision() as i32 - 1);
+        result.significand = Significand::of(format);
+        result.common = 0.0;
         result
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     element::{checked, code_of},
     enclosed::{Enclosed, ErrorBound},
+    magnitude::{Magnitudes, has_branches, one_step},
     operand::{ElementScale, KnownProducts, Operand},
     step::step,
 };
@@ -59,6 +60,11 @@ impl InstructionBounds {
         }
         let products = KnownProducts { a: a.as_ref()?, b: b.as_ref()?, scales: &[] };
         Some(step(&self.program, &products, code_of(i.c, c)))
+    }
+
+    /// The bound of |d - exact| for products of normal numbers whose magnitudes have this sum, and c = 0.
+    pub fn of_magnitudes(&self, sum: f64) -> ErrorBound {
+        one_step(&self.program, has_branches(&self.program), &Magnitudes::of_sum(sum), sum).error
     }
 
     /// The bound, with the interval of the exact value.

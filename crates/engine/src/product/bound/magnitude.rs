@@ -4,7 +4,7 @@ use super::{
     element::checked,
     enclosed::{Enclosed, ErrorBound, ErrorSource, NO_QUANTUM, exponent, power},
     operand::UnknownProducts,
-    step::{is_contracting, step},
+    step::{CountedErrors, is_contracting, step},
     walk::{ChainStart, ElementSums, output, sum},
 };
 use crate::{
@@ -34,9 +34,9 @@ impl Magnitudes {
         Magnitudes { sum, exponent: None, quantum: NO_QUANTUM, flushed: 0.0 }
     }
 
-    fn products(&self, sum: f64) -> UnknownProducts {
+    fn products(&self, program: &Program, sum: f64) -> UnknownProducts {
         let of_sum = exponent(sum);
-        UnknownProducts { sum, exponent: self.exponent.map_or(of_sum, |most| most.max(of_sum)), quantum: self.quantum }
+        UnknownProducts::of(program, sum, self.exponent.map_or(of_sum, |most| most.max(of_sum)), self.quantum)
     }
 }
 
@@ -53,6 +53,8 @@ pub struct OrderFreeBounds {
     longest: usize,
     /// True if no operation of the unit makes magnitudes larger.
     is_contracting: bool,
+    /// True if the program has sums whose magnitudes add up, so that the bound of one path is smaller.
+    has_branches: bool,
 }
 
 /// Places in a binade at which the error of a chain is looked at.
@@ -61,6 +63,10 @@ const PLACES: usize = 16;
 const TRIED_SHARES: [i32; 3] = [0, 4, 8];
 /// Exponent of the least of these.
 const LEAST_SHARE: i32 = -1000;
+/// Binades below a sum from which on errors along a path count as relative.
+const PATH_BINADES: i32 = 40;
+/// Places in a binade at which the error along a path is looked at.
+const PATH_PLACES: usize = 64;
 
 impl OrderFreeBounds {
     /// The bounds of sums of `k` terms by `schedule` in a model's arithmetic.
@@ -86,7 +92,8 @@ impl OrderFreeBounds {
             .collect();
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let is_contracting = is_contracting(&program);
-        Ok(OrderFreeBounds { chains: lengths.len(), longest, schedule, program, walk, is_contracting })
+        let has_branches = has_branches(&program);
+        Ok(OrderFreeBounds { chains: lengths.len(), longest, schedule, program, walk, is_contracting, has_branches })
     }
 
     /// The bound of a sum.
@@ -152,18 +159,21 @@ impl OrderFreeBounds {
 
     /// The longest chain of the unit, of terms whose magnitudes have this sum.
     fn chain(&self, magnitudes: &Magnitudes, sum: f64) -> Enclosed {
-        let products = magnitudes.products(sum);
-        let first = step(&self.program, &products, Enclosed::ZERO);
+        let first = one_step(&self.program, self.has_branches, magnitudes, sum);
         if self.longest < 2 {
             return first;
         }
+        let products = magnitudes.products(&self.program, sum);
+        let later = self.longest - 1;
+        let paths = self.has_branches.then(|| paths(&self.program, magnitudes, sum, Some((&first, later)))).flatten();
+        let least_of = |error: ErrorBound| paths.map_or(error, |paths| smaller(error, paths));
         if self.is_contracting {
             // Neither the sum nor the exact value leaves the sum of all magnitudes.
             let c = Enclosed { low: -sum, high: sum, error: ErrorBound::default(), ..first };
             let c = Enclosed { exponent: first.exponent.max(Some(exponent(sum))), ..c };
             let settled = step(&self.program, &products, c).quantum;
             let next = step(&self.program, &products, Enclosed { quantum: c.quantum.min(settled), ..c });
-            let error = next.error.repeated(self.longest).at_most(2.0 * sum);
+            let error = least_of(first.error.plus(&next.error.repeated(later))).at_most(2.0 * sum);
             return Enclosed { low: -sum, high: sum, error, ..next };
         }
         // The errors so far enlarge the sum: the most that they can be is tried.
@@ -175,14 +185,81 @@ impl OrderFreeBounds {
             let mut next = step(&self.program, &products, c);
             c.quantum = c.quantum.min(next.quantum);
             next = step(&self.program, &products, c);
-            next.error = next.error.without(ErrorSource::Output).repeated(self.longest);
-            let made = next.error.finite();
-            if made <= assumed || !made.is_finite() {
+            let each = next.error.without(ErrorSource::Output);
+            let made = first.error.plus(&each.repeated(later));
+            next.error = least_of(made);
+            if next.error != made || made.finite() <= assumed || !made.finite().is_finite() {
                 return Enclosed { low: -sum, high: sum, ..next };
             }
-            assumed = made * 1.01;
+            assumed = made.finite() * 1.01;
         }
     }
+}
+
+/// One step from zero, of terms whose magnitudes have this sum.
+pub(super) fn one_step(program: &Program, has_branches: bool, magnitudes: &Magnitudes, sum: f64) -> Enclosed {
+    let made = step(program, &magnitudes.products(program, sum), Enclosed::ZERO);
+    match has_branches.then(|| paths(program, magnitudes, sum, None)).flatten() {
+        Some(paths) => Enclosed { error: smaller(made.error, paths), ..made },
+        None => made,
+    }
+}
+
+/// The error, or that of paths if it is smaller.
+fn smaller(error: ErrorBound, mut paths: ErrorBound) -> ErrorBound {
+    paths.overflows_as(&error);
+    if paths.finite() < error.finite() { paths } else { error }
+}
+
+/// True if the errors along a path of a step are fewer than all.
+pub(super) fn has_branches(program: &Program) -> bool {
+    let products = Magnitudes::of_sum(1.0).products(program, 1.0);
+    let from = |c: Enclosed, counted_errors| {
+        step(program, &UnknownProducts { counted_errors, ..products }, c).error.finite()
+    };
+    let d = step(program, &products, Enclosed::ZERO);
+    let c = Enclosed { low: -1.0, high: 1.0, error: ErrorBound::default(), ..d };
+    from(Enclosed::ZERO, CountedErrors::LongestPath) < from(Enclosed::ZERO, CountedErrors::All) * 0.99
+        || from(c, CountedErrors::PathOfC) < from(c, CountedErrors::All) * 0.99
+}
+
+/// Error of a chain of steps from the magnitudes that their sums share; `None` if it is no bound.
+///
+/// `chain` has the result of the first step and the number of steps after it.
+///
+/// The error of an operation is at most e(t) if the magnitude M of its value is below t, and else at most r M, with r the largest
+/// e(s) / s of t..2t (see [`OrderFreeBounds::shares`]). A product is part of the values on its path to the result. So the sum of all
+/// r M is at most the sum of magnitudes times the largest sum of r along a path: from a product through its step, then from C through each
+/// later one. The magnitudes M are those of computed values. Errors enlarge them, which the quotient covers.
+fn paths(program: &Program, magnitudes: &Magnitudes, sum: f64, chain: Option<(&Enclosed, usize)>) -> Option<ErrorBound> {
+    let anywhere = Magnitudes { quantum: NO_QUANTUM, ..*magnitudes };
+    let least = power((exponent(sum) - PATH_BINADES).max(LEAST_SHARE));
+    let error = |sum: f64, counted_errors: CountedErrors| {
+        let products = UnknownProducts { counted_errors, ..anywhere.products(program, sum) };
+        let c = chain.map_or(Enclosed::ZERO, |(like, _)| Enclosed {
+            low: -sum,
+            high: sum,
+            error: ErrorBound::default(),
+            exponent: Some(exponent(sum).max(products.exponent)),
+            quantum: NO_QUANTUM,
+            ..*like
+        });
+        step(program, &products, c).error
+    };
+    let edge = |at: usize| least * (1.0 + at as f64 / PATH_PLACES as f64);
+    let rate = |counted_errors: CountedErrors| {
+        let rates = (0..PATH_PLACES).map(|at| error(edge(at + 1).next_down(), counted_errors).times(1.0 / edge(at)));
+        rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default()
+    };
+    let later = chain.map_or(0, |(_, later)| later);
+    let all = rate(CountedErrors::All).finite();
+    let mut path = rate(CountedErrors::LongestPath);
+    if later > 0 {
+        path = path.plus(&rate(CountedErrors::PathOfC).repeated(later));
+    }
+    let growth = all + path.finite();
+    let below = error(2.0 * least, CountedErrors::All).repeated(later + 1);
+    (growth < 0.5).then(|| below.plus(&path.times(sum)).times(1.0 / (1.0 - growth)))
 }
 
 /// An element of which magnitudes are known.

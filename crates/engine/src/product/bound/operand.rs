@@ -1,12 +1,12 @@
 //! Operands as the analysis takes them: values, exponents that count in alignments, quanta.
 
 use super::{
-    enclosed::{Enclosed, ErrorSource, NO_QUANTUM, ZERO_QUANTUM, exponent, is_exact_product, power},
-    step::StepProducts,
+    enclosed::{Enclosed, ErrorSource, NO_QUANTUM, Significand, ZERO_QUANTUM, exponent, is_exact_product, power},
+    step::{CountedErrors, StepProducts},
     walk::quantum,
 };
 use crate::{
-    arithmetic::{Factors, Subnormals, Unpack},
+    arithmetic::{Factors, Program, Subnormals, Unpack},
     format::{Class, Format},
 };
 
@@ -24,6 +24,8 @@ pub struct Operand {
     /// The significand as an integer, for pieces of it, and the exponent of its last bit.
     significand: u64,
     last: i32,
+    /// Bits of a significand of the format below its units digit.
+    fraction_bits: i32,
 }
 
 impl Operand {
@@ -63,7 +65,7 @@ impl Operand {
             true => ZERO_QUANTUM,
             false => datum.exponent + datum.significand.trailing_zeros() as i32,
         };
-        Some(Operand { value, used, exponent, quantum, significand: if flushed { 0 } else { significand }, last })
+        Some(Operand { value, used, exponent, quantum, significand: if flushed { 0 } else { significand }, last, fraction_bits: format.fraction_bits() as i32 })
     }
 
     /// True if the unit takes the value for zero.
@@ -132,7 +134,12 @@ impl KnownProducts<'_> {
             a.piece_quantum(factors.a).saturating_add(b.piece_quantum(factors.b)).clamp(NO_QUANTUM, ZERO_QUANTUM);
         let exponent = a.exponent.zip(b.exponent).map(|(a, b)| a + b);
         let product = x * y;
-        let mut enclosed = Enclosed::number(product, exponent, quantum);
+        let fraction_bits = a.fraction_bits + b.fraction_bits;
+        let mut enclosed = Enclosed {
+            span: Some(fraction_bits),
+            significand: Some(Significand { bits: fraction_bits + 2, smallest: quantum }),
+            ..Enclosed::number(product, exponent, quantum)
+        };
         // A product beyond the range of f64's normal numbers is enclosed.
         if !is_exact_product(x, y, product) {
             (enclosed.low, enclosed.high) = (product.next_down(), product.next_up());
@@ -177,6 +184,10 @@ impl StepProducts for KnownProducts<'_> {
     fn cap(&self) -> f64 {
         f64::INFINITY
     }
+
+    fn counted_errors(&self) -> CountedErrors {
+        CountedErrors::All
+    }
 }
 
 /// Products of which only magnitudes are known.
@@ -188,18 +199,51 @@ pub(super) struct UnknownProducts {
     pub(super) exponent: i32,
     /// Every product is a multiple of two to this power.
     pub(super) quantum: i32,
+    /// Bits from the exponent of a product to its last bit, and those of an exact sum that is scaled.
+    pub(super) spans: [Option<i32>; 2],
+    /// Bits of the significand of a product.
+    pub(super) bits: i32,
+    /// The errors that the error of a value has.
+    pub(super) counted_errors: CountedErrors,
+}
+
+impl UnknownProducts {
+    /// Products of a program with this sum of magnitudes.
+    pub(super) fn of(program: &Program, sum: f64, exponent: i32, quantum: i32) -> UnknownProducts {
+        let i = &program.instruction;
+        let fraction = |format: &Format| format.fraction_bits() as i32;
+        let of_scales = i.scale.map_or(0, |scale| 2 * fraction(scale.format));
+        let product = fraction(i.a) + fraction(i.b);
+        let smallest = |format: &Format| fraction(format) - format.float().map_or(0, |float| float.emin());
+        // A zero that counts may have the largest exponent.
+        let zeros = program.unpack.iter().any(|unpack| unpack.zeros);
+        let spans = [product + of_scales, smallest(i.a) + smallest(i.b) + of_scales];
+        UnknownProducts {
+            sum,
+            exponent,
+            quantum,
+            spans: spans.map(|span| (!zeros).then_some(span)),
+            bits: product + of_scales + 2 * (1 + i32::from(i.scale.is_some())),
+            counted_errors: CountedErrors::All,
+        }
+    }
 }
 
 impl StepProducts for UnknownProducts {
     fn product(&self, _: &Factors) -> Enclosed {
-        Enclosed::up_to(self.sum, self.exponent, self.quantum)
+        let significand = Some(Significand { bits: self.bits, smallest: self.quantum });
+        Enclosed { span: self.spans[0], significand, ..Enclosed::up_to(self.sum, self.exponent, self.quantum) }
     }
 
     fn scaled_sum(&self, _: &[Factors]) -> Enclosed {
-        Enclosed::up_to(self.sum, self.exponent, self.quantum)
+        Enclosed { span: self.spans[1], ..Enclosed::up_to(self.sum, self.exponent, self.quantum) }
     }
 
     fn cap(&self) -> f64 {
         self.sum
+    }
+
+    fn counted_errors(&self) -> CountedErrors {
+        self.counted_errors
     }
 }
