@@ -221,6 +221,11 @@ impl Claim {
         Ok(Claim { words, model, schedules, is_exact: false })
     }
 
+    /// The claim on some rows and columns of the operands, each with its scales.
+    pub fn narrowed(&self) -> Claim {
+        Claim { schedules: self.schedules.iter().map(Schedule::narrowed).collect(), ..self.clone() }
+    }
+
     /// A note on the instructions that a family leaves out: those that sum in a narrow format.
     pub fn left_out(&self) -> Option<String> {
         let claimed = &self.schedules[0].instruction;

@@ -19,7 +19,7 @@ mod walk;
 pub use claim::{Claim, LibraryFamily, Origin};
 pub use element::ElementBounds;
 pub use enclosed::{Enclosed, power};
-pub use enclosed::{ErrorBound, ErrorSource};
+pub use enclosed::{ErrorBound, ErrorSource, RISK};
 pub use instruction::InstructionBounds;
 pub use magnitude::{Magnitudes, OrderFreeBounds};
 pub use matrix::{bounds_matrix, running_matrix};

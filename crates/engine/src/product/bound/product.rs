@@ -82,6 +82,8 @@ pub struct ProductBounds {
     deciding_bits: i32,
     /// Bounds of sums by the claim, whatever the operands.
     known: Arc<Mutex<HashMap<BoundKey, SumBound>>>,
+    /// Probable bounds by the bits of a sum and of the probability.
+    probable: Arc<Mutex<HashMap<(u64, u64), f64>>>,
 }
 
 /// The bounds of sums before they are rounded to D's format, and of those that are not rounded.
@@ -102,6 +104,12 @@ type BoundKey = (u64, Option<i32>, i32);
 enum Values {
     Single(Vec<f32>, Vec<f32>),
     Double(Vec<f64>, Vec<f64>),
+}
+
+/// The bits of a magnitude, rounded up to those by which bounds are kept.
+fn bucket(magnitude: f64) -> u64 {
+    let shift = 52 - BUCKET_BITS;
+    (magnitude.to_bits() + (1u64 << shift) - 1) >> shift << shift
 }
 
 /// True if D is A times B alone: without C, a bias, alpha, or scales outside the instruction.
@@ -152,7 +160,7 @@ impl ProductBounds {
         let least = if single { -149 } else { -1074 };
         // Fraction bits beyond which no alignment and no rounding of the register looks.
         let deciding_bits = if schedule.register().bits > 32 { 64 } else { 40 };
-        Ok(ProductBounds { bounds, rows, columns, k, values, least, deciding_bits, known: Arc::default() })
+        Ok(ProductBounds { bounds, rows, columns, k, values, least, deciding_bits, known: Arc::default(), probable: Arc::default() })
     }
 
     /// The bounds of other operands with as many terms, by the same claim.
@@ -161,6 +169,31 @@ impl ProductBounds {
     /// As [`ProductBounds::new`].
     pub fn of_other(&self, claim: &Claim, factors: &Factors) -> Result<ProductBounds> {
         Ok(ProductBounds { known: Arc::clone(&self.known), ..ProductBounds::new(claim, factors)? })
+    }
+
+    /// The same bounds, with references that are summed in f64.
+    pub fn in_doubles(mut self) -> ProductBounds {
+        if let Values::Single(a, b) = &self.values {
+            let [a, b] = [a, b].map(|values| values.iter().copied().map(f64::from).collect());
+            (self.values, self.least) = (Values::Double(a, b), -1074);
+        }
+        self
+    }
+
+    /// The bound of an element's sum that errors exceed with probability `risk`, by the widest schedule.
+    ///
+    /// Rounding errors are taken as independent and uniform, as by [`ErrorBound::probable`](super::ErrorBound::probable); the magnitudes
+    /// of the terms add up to `magnitudes`.
+    pub fn probable(&self, magnitudes: f64, risk: f64) -> f64 {
+        let lock = || self.probable.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = bucket(magnitudes);
+        if let Some(known) = lock().get(&(bucket, risk.to_bits())) {
+            return *known;
+        }
+        let sum = Magnitudes::of_sum(f64::from_bits(bucket));
+        let bound = self.bounds.iter().map(|bounds| bounds.of(&sum).probable(risk)).fold(0.0, f64::max);
+        lock().insert((bucket, risk.to_bits()), bound);
+        bound
     }
 
     /// The reference of one element.
@@ -289,10 +322,8 @@ impl ProductBounds {
             let (may_overflow, may_saturate) = (false, false);
             return ElementReference { value: 0.0, off: 0.0, bound: 0.0, may_overflow, may_saturate, magnitudes: 0.0 };
         }
-        let shift = 52 - BUCKET_BITS;
-        let bucket = (sum_up.to_bits() + (1u64 << shift) - 1) >> shift << shift;
         // An exact sum of integers is bounded as it is: the last bucket of a binade would reach the next.
-        let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket };
+        let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket(sum_up) };
         let quantum = if off > 0.0 && quantum < exponent(sum_up) - self.deciding_bits { NO_QUANTUM } else { quantum };
         let most = (x.loose || y.loose).then_some(x.exponent + y.exponent).filter(|most| *most > exponent(sum_up));
         let bound = *known.entry((bucket, most, quantum)).or_insert_with(|| {

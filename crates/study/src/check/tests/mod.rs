@@ -224,7 +224,7 @@ fn a_product_with_block_scales_is_judged_by_the_instructions_that_have_these_sca
 }
 
 fn checked(claim: &Claim, factors: &Factors, d: &Matrix) -> ProductCheck {
-    check(&CheckRequest { claim, factors, d, sample: 100 }, &|_| ()).unwrap()
+    check(&CheckRequest { claim, factors, d, sample: 100, criteria: &[] }, &|_| ()).unwrap()
 }
 
 fn formats(d: &str) -> [&'static Format; 3] {
@@ -304,7 +304,7 @@ fn the_power_of_a_tolerance_tells_which_faults_pass() {
     let factors = factors(&schedule, ProductShape { m: 20, n: 20, k: 256 }, 5, 3);
     let d = product(&hopper, &schedule, &factors);
     let claim = Claim::of_schedule(hopper, schedule);
-    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 100 };
+    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 100, criteria: &[] };
     let all: Vec<usize> = (0..20).collect();
     let loose = Tolerance { name: "loose".into(), atol: 1e6, rtol: 0.0 };
     let results = power(&request, &all, &all, &[loose]).unwrap();
