@@ -240,7 +240,7 @@ fn write(
             product::write(path, &all.matrix, bounds_metadata(claim))?;
             modelled.missed(Test::of_basis(basis))
         }
-        (Written::Script, Basis::Magnitudes) => {
+        (Written::Script, Basis::Magnitudes) if product::bound::is_bare(&claim.schedules[0], factors) => {
             let bound = tables::relative_of(claim, k)?;
             let missed = modelled.missed(Test::relative(bound))?;
             let relative = vec![(k, bound)];

@@ -163,7 +163,7 @@ fn read(
 ) -> Result<Given> {
     source.fit(Some(file))?;
     progress.step("reading the matrices");
-    let schedule = arguments.schedule.schedule(&arguments.operands)?;
+    let schedule = arguments.schedule.claimed(&arguments.operands)?;
     let named = arguments.schedule.output()?;
     let (d, note) = file.read(named, Conversion::Keep)?;
     let mut notes: Vec<String> = note.into_iter().collect();
@@ -180,6 +180,8 @@ fn read(
         (None, None) => Origin::Generation,
     };
     let (claim, factors) = Claim::of_product(claimed.model.clone(), origin, given, d.format, &mut notes)?;
+    let (alpha, beta) = source.scale_factors();
+    let claim = claim.with_addends(alpha, beta, &factors);
     notes.retain(|note| !report.notes.contains(note));
     report.notes.extend(notes);
     Ok(Given { claim, factors, d })

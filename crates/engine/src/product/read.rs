@@ -70,18 +70,22 @@ impl ArrayFile {
     pub fn read(&self, format: Option<&'static Format>, conversion: Conversion) -> Result<(Matrix, Option<String>)> {
         let arrays = Arrays::read(&self.path)?;
         let within = |error: Error| error.within(self.label());
-        let read = self
-            .chosen(&arrays.arrays, |array| &array.name)
-            .and_then(|array| match self.product.filter(|_| array.shape.len() == 3) {
+        let read = self.chosen(&arrays.arrays, |array| &array.name).and_then(|array| {
+            match self.product.filter(|_| array.shape.len() == 3) {
                 None => Matrix::of_array(array, format, conversion),
                 Some(at) => {
                     let bytes = array.bytes.len() / array.shape[0].max(1);
                     let matrix = array.bytes.get(at * bytes..(at + 1) * bytes);
                     let bytes = matrix.ok_or_else(|| Error::request(format!("there is no matrix {at}")))?.into();
                     let shape = array.shape[1..].to_vec();
-                    Matrix::of_array(&Array { name: array.name.clone(), shape, kind: array.kind, bytes }, format, conversion)
+                    Matrix::of_array(
+                        &Array { name: array.name.clone(), shape, kind: array.kind, bytes },
+                        format,
+                        conversion,
+                    )
                 }
-            });
+            }
+        });
         let (matrix, note) = read.map_err(within)?;
         Ok((matrix, note.map(|note| format!("{}: {note}", self.label()))))
     }

@@ -13,7 +13,7 @@ use crate::{
     format,
     product::{
         ElementPlace, Factors, Matrix,
-        bound::{Claim, ElementBounds, ProductBounds, RISK, is_bare},
+        bound::{Claim, ElementBounds, ProductBounds, RISK, has_order_free},
     },
 };
 
@@ -40,15 +40,15 @@ pub fn element_tolerances(
 ) -> Result<ElementTolerances> {
     check_finite(factors)?;
     let schedule = &claim.schedules[0];
-    let bare = is_bare(schedule, factors);
+    let order_free = has_order_free(claim, factors);
     if basis == Basis::Running && !claim.is_exact {
         return Err(Error::request(
             "a running tolerance is that of one order: give ‹instr› or ‹schedule›, or ‹basis=magnitudes›",
         ));
     }
-    if basis == Basis::Magnitudes && !bare {
+    if basis == Basis::Magnitudes && !order_free {
         return Err(Error::request(
-            "a tolerance from magnitudes is for A times B alone; with C, a bias, alpha or scales give ‹basis=running›",
+            "one schedule with C, a bias, alpha or scales has running bounds alone: give ‹basis=running›",
         ));
     }
     let (rows, columns) = (factors.a.rows, factors.b.columns);
@@ -72,7 +72,7 @@ pub fn element_tolerances(
         let start = Vec::new;
         let made = bounds.each(done, start, |all: &mut Vec<(usize, (f64, f64))>, row, column, element| {
             let bound = match basis {
-                Basis::Expected => bounds.probable(element.magnitudes, RISK).min(element.bound),
+                Basis::Expected => bounds.expected(element, RISK),
                 _ => element.bound,
             };
             let may_be_any = !claim.is_exact && (element.may_overflow || element.may_saturate);

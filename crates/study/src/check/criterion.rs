@@ -286,7 +286,19 @@ mod tests {
 
     #[test]
     fn wrong_words_name_the_forms() {
-        for text in ["", "1", "1,2,3", "cos:1.5", "cos:", "cosine:0.9", "codes:0.5", "share:0.1", "-1,0", "norm:inf", "share:2,0,0"] {
+        for text in [
+            "",
+            "1",
+            "1,2,3",
+            "cos:1.5",
+            "cos:",
+            "cosine:0.9",
+            "codes:0.5",
+            "share:0.1",
+            "-1,0",
+            "norm:inf",
+            "share:2,0,0",
+        ] {
             let message = Criterion::parse(text).unwrap_err().to_string();
             assert!(message.contains("calc-diff:1e-3") && message.contains("codes:1"), "{text}: {message}");
         }

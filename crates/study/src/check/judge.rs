@@ -19,7 +19,7 @@ use crate::{
     product::reference::{Yardstick, Yardsticks},
     product::{
         ElementPlace, Factors, Matrix, Schedule,
-        bound::{Claim, ElementBounds, ProductBounds, is_bare},
+        bound::{Claim, ElementBounds, ProductBounds, has_order_free},
     },
 };
 
@@ -166,7 +166,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
             d.format, schedule.output.format
         )));
     }
-    let plain = is_bare(schedule, factors);
+    let plain = has_order_free(claim, factors);
     let exact = ExactElements::new(claim, factors, request.criteria);
     let basis = if plain { Basis::Magnitudes } else { Basis::Running };
     let tallies = match plain {
@@ -180,11 +180,6 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
             })
         }
         false => {
-            let [schedule] = &claim.schedules[..] else {
-                return Err(Error::request(
-                    "with C, a bias, alpha or scales of the schedule, give ‹instr› or ‹schedule›",
-                ));
-            };
             let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
             sample::known(&bounds, &exact, d, done)
         }
@@ -252,10 +247,9 @@ pub(super) fn term_scales(
         (Some(x), Some(y), Some(scale), _) => {
             [x.value(row, k / scale.block ^ exchange), y.value(k / scale.block, column)]
         }
-        (Some(x), Some(y), None, Some(blocks)) => [
-            x.value(row / blocks.a[0], k / blocks.a[1] ^ exchange),
-            y.value(k / blocks.b[0], column / blocks.b[1]),
-        ],
+        (Some(x), Some(y), None, Some(blocks)) => {
+            [x.value(row / blocks.a[0], k / blocks.a[1] ^ exchange), y.value(k / blocks.b[0], column / blocks.b[1])]
+        }
         _ => [1.0; 2],
     }
 }

@@ -55,11 +55,12 @@ enum TestKind {
 impl Test {
     /// The bounds that judge a product, by the sample of its check.
     pub fn of_bounds(sample: &SampleCheck) -> Vec<Test> {
-        let has = |bound: fn(&SampledElement) -> Option<f64>| sample.bounded.iter().any(|element| bound(element).is_some());
-        let every_order =
-            has(|element| element.every_order).then(|| Test { name: "bound".into(), kind: TestKind::OfBasis(Basis::Magnitudes) });
-        let running =
-            has(|element| element.running).then(|| Test { name: "running bound".into(), kind: TestKind::OfBasis(Basis::Running) });
+        let has =
+            |bound: fn(&SampledElement) -> Option<f64>| sample.bounded.iter().any(|element| bound(element).is_some());
+        let every_order = has(|element| element.every_order)
+            .then(|| Test { name: "bound".into(), kind: TestKind::OfBasis(Basis::Magnitudes) });
+        let running = has(|element| element.running)
+            .then(|| Test { name: "running bound".into(), kind: TestKind::OfBasis(Basis::Running) });
         every_order.into_iter().chain(running).collect()
     }
 

@@ -12,7 +12,7 @@ use crate::{
     device::ModelDevice,
     product::{
         ElementPlace, Factors, Matrix, Product,
-        bound::{ElementBounds, ErrorBound, ProductBounds, RISK, is_bare},
+        bound::{ElementBounds, ErrorBound, ProductBounds, RISK, has_order_free},
     },
 };
 
@@ -108,9 +108,8 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     let (rows, columns) = sampled_places(factors, *sample);
     let places: Vec<(usize, usize)> =
         rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column))).collect();
-    let rounded: Vec<Option<(f64, Option<u64>)>> = work::map(&places, |(row, column)| {
-        Ok::<_, crate::Error>(exact.rounded(*row, *column, d.format))
-    })?;
+    let rounded: Vec<Option<(f64, Option<u64>)>> =
+        work::map(&places, |(row, column)| Ok::<_, crate::Error>(exact.rounded(*row, *column, d.format)))?;
     let is_right = |((row, column), rounded): &(&(usize, usize), &Option<(f64, Option<u64>)>)| {
         rounded.is_some_and(|(_, code)| code == Some(d.get(*row, *column)))
     };
@@ -169,7 +168,7 @@ fn bounded(
     let SampleCheck { rows, columns, .. } = check;
     let chosen = factors.chosen(rows, columns, claim.schedules[0].scales.as_ref());
     let narrowed = claim.narrowed();
-    let bounds = is_bare(&narrowed.schedules[0], &chosen).then(|| ProductBounds::new(&narrowed, &chosen)).transpose()?;
+    let bounds = has_order_free(&narrowed, &chosen).then(|| ProductBounds::new(&narrowed, &chosen)).transpose()?;
     let element = |at: usize| {
         let place = ElementPlace { row: at / columns.len(), column: at % columns.len() };
         let value = rounded[at].map(|(value, _)| value).filter(|value| value.is_finite());
@@ -177,9 +176,7 @@ fn bounded(
         let reference = bounds.as_ref().map(|bounds| bounds.of(place.row, place.column));
         let expected = match (&running, &reference, &bounds) {
             (Some(running), ..) => running.map_or(f64::INFINITY, |bound| bound.probable(RISK)),
-            (None, Some(reference), Some(bounds)) => {
-                bounds.probable(reference.magnitudes, RISK).min(reference.bound)
-            }
+            (None, Some(reference), Some(bounds)) => bounds.expected(reference, RISK),
             _ => f64::INFINITY,
         };
         let in_d = ElementPlace { row: rows[place.row], column: columns[place.column] };

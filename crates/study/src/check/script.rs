@@ -91,7 +91,10 @@ impl TestScript<'_> {
             }
             (basis, _) => format!("The tolerance is for the A and B of the command below alone: {}.", basis.meaning()),
         };
-        let missed = self.missed.as_ref().map(|(missed, k)| format!("\n{}", missed_sentence("With these operands it", missed, *k)));
+        let missed = self
+            .missed
+            .as_ref()
+            .map(|(missed, k)| format!("\n{}", missed_sentence("With these operands it", missed, *k)));
         operands + &missed.unwrap_or_default()
     }
 }

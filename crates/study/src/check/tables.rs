@@ -183,7 +183,7 @@ pub fn report(products: &[CheckedProduct], report: &mut Report) -> Result<Power>
     report.tables.push(tests(criteria, &all, &power));
     if all.finished {
         let sentences = power_sentences(&products[0].request, &all, &power);
-        report.answer = report.answer.take().map(|answer| format!("{answer} {}", sentences.join(" ")));
+        report.answer = Some(report.answer.take().into_iter().chain(sentences).collect::<Vec<_>>().join(" "));
     }
     Ok(power)
 }
