@@ -80,7 +80,7 @@ impl ModelledProduct {
         let ModelledProduct { factors, narrowed, check, power, tolerances, .. } = self;
         report.holds = check.outside_count() == 0 && check.sample.running_outside.unwrap_or(0) == 0;
         report.verdict = Verdict::OutsideBound;
-        report.answer = Some(tables::bound_answer(narrowed, check, power));
+        report.answer = Some(tables::bound_answer(narrowed, check, tolerances, power));
         report.tables.push(tables::check(
             narrowed,
             ProductShape { m: factors.a.rows, n: factors.b.columns, k: factors.k() },

@@ -81,7 +81,11 @@ impl TestScript<'_> {
     fn summary(&self) -> String {
         let zeros = self.missed.as_ref().is_some_and(|(missed, _)| missed.faults.contains(&Fault::Zeros));
         let zeros = if zeros { ", and a product of zeros" } else { "" };
-        format!("Passes every product by {}{zeros}.", self.claim.words)
+        let words = &self.claim.words;
+        match self.basis {
+            Basis::Expected => format!("Passes an element of a product by {words} with probability 1 - 10^-6{zeros}."),
+            _ => format!("Passes every product by {words}{zeros}."),
+        }
     }
 
     fn details(&self) -> String {

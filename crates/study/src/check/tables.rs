@@ -362,27 +362,38 @@ pub fn faults(results: &[FaultFound]) -> Table {
     Table::of("Faulty kernels against the tests", results.iter().map(row))
 }
 
-/// The answer about bounds of a product that the model computed.
-pub fn bound_answer(claim: &Claim, product_check: &ProductCheck, power: &Power) -> String {
-    let missed = |tolerance: &Tolerance| power.missed.iter().find(|missed| missed.test == tolerance.basis.name());
-    let has_zeros = |missed: &Missed| missed.faults.contains(&Fault::Zeros);
-    let tolerance = product_check.tolerance.as_ref();
-    let zeros = match tolerance.and_then(missed).is_some_and(has_zeros) {
-        true => ", which passes a product of zeros",
-        false => "",
-    };
-    let tolerance = match tolerance {
-        Some(tolerance) => {
-            format!(" A test passes every such product with atol={:e}, rtol={:e}.", tolerance.atol, tolerance.rtol)
+/// The answer about bounds of a product that the model computed, with the tolerances that follow.
+pub fn bound_answer(claim: &Claim, check: &ProductCheck, tolerances: &[Tolerance], power: &Power) -> String {
+    let zeros = |tolerance: &Tolerance| {
+        let missed = power.missed.iter().find(|missed| missed.test == tolerance.basis.name());
+        match missed.is_some_and(|missed| missed.faults.contains(&Fault::Zeros)) {
+            true => ", which passes a product of zeros",
+            false => "",
         }
+    };
+    let numbers = |tolerance: &Tolerance| format!("atol={:e}, rtol={:e}", tolerance.atol, tolerance.rtol);
+    let every = match &check.tolerance {
+        Some(tolerance) => format!(" A test passes every such product with {}.", numbers(tolerance)),
         None => " Some sums overflow, or parts of them may: no tolerance covers them.".into(),
     };
+    let in_sample =
+        |tolerance: &&Tolerance| check.tolerance.as_ref() != Some(*tolerance) && tolerance.basis == Basis::Running;
+    let running = tolerances.iter().find(in_sample).map(|tolerance| {
+        format!(
+            " For these operands and this order, by a sample of {} elements, it passes them with {}{}.",
+            grouped(tolerance.elements as i64),
+            numbers(tolerance),
+            zeros(tolerance)
+        )
+    });
     format!(
-        "|D - exact| is at most {:.1e} by {}{zeros}; the largest of {} errors is {:.1e}.{tolerance}",
-        product_check.largest_bound,
+        "|D - exact| is at most {:.1e} by {}{}; the largest of {} errors is {:.1e}.{every}{}",
+        check.largest_bound,
         claim.words,
-        grouped(product_check.elements as i64),
-        product_check.largest_error
+        check.tolerance.as_ref().map_or("", zeros),
+        grouped(check.elements as i64),
+        check.largest_error,
+        running.unwrap_or_default()
     )
 }
 

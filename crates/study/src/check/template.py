@@ -102,8 +102,8 @@ def assert_product(d, a, b, c=None, bias=None, scale_a=None, scale_b=None, toler
         excess = np.where(outside, np.where(np.isnan(error), inf, error - allowed), -inf)
         worst = np.unravel_index(np.argmax(excess), d.shape)
         raise AssertionError(
-            f"{outside.sum()} of {d.size} elements are outside: the worst is D{[int(i) for i in worst]} = {d[worst]!r}, "
-            f"exact {exact[worst]!r}, tolerance {allowed[worst]!r}"
+            f"{outside.sum()} of {d.size} elements are outside: the worst is D{[int(i) for i in worst]} = {d[worst]:.9g}, "
+            f"exact {exact[worst]:.9g}, tolerance {allowed[worst]:.3g}"
         )
 
 
