@@ -51,6 +51,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<check::tables::CheckRow>(),
         Declaration::of::<check::tables::FaultRow>(),
         Declaration::of::<check::tables::OutsideRow>(),
+        Declaration::of::<check::tables::TestRow>(),
         Declaration::of::<check::tables::ToleranceRow>(),
         Declaration::of::<inspect::CheckpointTensorRow>(),
         Declaration::of::<inspect::ComparedTensorRow>(),

@@ -22,7 +22,7 @@ use tcnum_engine::{
     report::{Report, Table},
 };
 use tcnum_study::{
-    check::{self, CheckRequest},
+    check::{self, CheckRequest, CheckedProduct},
     gemm::{accuracy_table, tables},
     matching::{self, Recognised},
 };
@@ -216,9 +216,8 @@ fn checked(arrays: &[Array], model: Model, mut origin: Origin, quantise: bool, s
         _ => Factors::of_instruction(None, conversion, &mut read)?,
     };
     let (claim, factors) = Claim::of_product(model, origin, given, d.format, &mut report.notes)?;
-    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample };
+    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample, criteria: &[] };
     let found = check::check(&request, &|_| ())?;
-    let tolerance: Vec<_> = found.tolerance.iter().cloned().collect();
-    check::tables::report(&request, &found, &tolerance, &mut report);
+    check::tables::report(&[CheckedProduct { request, check: found }], &mut report)?;
     Ok(report)
 }

@@ -1,19 +1,26 @@
 //! `tcnum bound`.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 
 use super::{
     Bar, OutputDestination, Progress, Verb,
     gemm::{Additions, ClaimedLibrary, Drawn, Operands, ScheduleOptions, bounds_metadata},
+    invocation,
+    named::named,
     options::{cases, integer},
     shared::{ArithmeticModel, Bounds, Sample},
 };
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::interrupt,
+    base::{atomic, interrupt},
     bound::{self, ObservedErrors, tables},
-    check::BoundRequest,
+    check::{
+        self, Basis, BoundRequest, ModelledProduct, ScriptOrigin, TestScript,
+        power::{Missed, Test},
+    },
     format::{self, Format},
     isa::{self, Instruction},
     product::{self, bound::Claim},
@@ -26,15 +33,10 @@ Examples:
       relative to the sum of |a b|, for every order of k
   tcnum bound --library cublaslt --product bf16.e4m3.e4m3.32f --k 4096
       any shipped schedule of cuBLASLt for this product
-  tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --shape 64,64,4096 --output-format bf16
-      running bounds, errors and tolerances for drawn operands
+  tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --a a.npy --b b.npy --write test.py
+      running bounds, errors, tolerances, and a test for these operands
   tcnum bound --instr wgmma.m64n8k16.f32.f16.f16 --k 4096 --explain
       the error of each operation, and bounds of the literature
-  tcnum bound --all-models
-      bound and attained error of one instruction of every shipped arithmetic
-  tcnum bound --instr mma.m16n8k16.f32.f16.f16.f32 --cases 1e6
-      errors of directed dot-product-adds and their bounds
-
 More: docs/check.md, docs/bounds.md";
 
 /// Bounds the error of matrix products from the arithmetic of their instructions.
@@ -73,6 +75,12 @@ pub(super) struct Arguments {
     sample: Sample,
     #[command(flatten)]
     bounds: Bounds,
+    /// Write a tolerance by element (FILE.npy) or a test in Python (FILE.py)
+    #[arg(long, value_name = "FILE", conflicts_with = "cases", help_heading = "Output")]
+    write: Option<PathBuf>,
+    /// Basis of the tolerance that is written [default: the tightest proof]
+    #[arg(long, value_parser = named::<Basis>(), requires = "write", help_heading = "Output")]
+    basis: Option<Basis>,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -99,6 +107,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         let name = name.ok_or_else(|| Error::request("--cases takes one instruction: give --instr"))?;
         return observe(arguments, &model, &isa::resolve(name)?, cases, report);
     }
+    let written = arguments.write.as_deref().map(Written::of).transpose()?;
     let schedule = arguments.schedule.schedule(&arguments.operands)?;
     let given = arguments.drawn.used_seed().is_some() || arguments.operands.has_files();
     if !given && let Some(option) = arguments.operands.addition(&arguments.additions) {
@@ -123,9 +132,35 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
     };
     match given {
-        true => product(arguments, &claim, report),
-        false => every_order(arguments, &claim, report),
+        true => product(arguments, &claim, written, report),
+        false => every_order(arguments, &claim, written, report),
     }
+}
+
+/// Kind of the file that a tolerance is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    ByElement,
+    Script,
+}
+
+impl Written {
+    fn of(path: &Path) -> Result<Written> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("npy") => Ok(Written::ByElement),
+            Some("py") => Ok(Written::Script),
+            _ => Err(Error::request(format!(
+                "--write {}: the ending says what is written: .npy (a tolerance for each element) or .py (a test in Python)",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Writes a test in Python.
+fn write_script(path: &Path, script: &TestScript) -> Result<()> {
+    let stem = path.file_stem().map_or("test".into(), |stem| stem.to_string_lossy().into_owned());
+    atomic::write(path, script.text(&ScriptOrigin { stem, invocation: invocation() }).as_bytes())
 }
 
 /// Parses the formats of A, B and D.
@@ -136,10 +171,23 @@ fn formats(text: &str) -> Result<[&'static Format; 3]> {
 }
 
 /// The bounds of every order.
-fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
+fn every_order(arguments: &Arguments, claim: &Claim, written: Option<Written>, report: &mut Report) -> Result<()> {
     let ks = if arguments.ks.is_empty() { vec![64, 512, 4096, 32768] } else { arguments.ks.clone() };
+    let basis = arguments.basis.unwrap_or(Basis::Magnitudes);
+    if written == Some(Written::ByElement) || written.is_some() && basis != Basis::Magnitudes {
+        return Err(Error::request(
+            "--write: a tolerance by element, and --basis running or expected, need operands: give --a and --b, or --shape",
+        ));
+    }
     tables::report(claim, &ks, report)?;
-    if arguments.explain { bound::explain::explain(claim, &ks, report) } else { Ok(()) }
+    if arguments.explain {
+        bound::explain::explain(claim, &ks, report)?;
+    }
+    if let Some(path) = &arguments.write {
+        let relative = ks.iter().map(|k| Ok((*k, tables::relative_of(claim, *k)?))).collect::<Result<_>>()?;
+        write_script(path, &TestScript { claim, basis, relative, tolerance: None, missed: None })?;
+    }
+    Ok(())
 }
 
 /// Errors of directed dot-product-adds.
@@ -160,7 +208,7 @@ fn observe(arguments: &Arguments, model: &Model, i: &Instruction, cases: u64, re
 }
 
 /// The bounds of a product of given operands.
-fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
+fn product(arguments: &Arguments, claim: &Claim, written: Option<Written>, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     report.seed = arguments.drawn.used_seed();
     let numbers = format::find("f64")?;
@@ -180,8 +228,47 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
         let bar = Bar::new(&progress, "computing bounds", (factors.a.rows * factors.b.columns) as u64, 0, 1);
         product::write(path, &modelled.bounds(&|done| bar.show(done, 0))?, bounds_metadata(&modelled.claim))?;
     }
+    if let (Some(path), Some(written)) = (&arguments.write, written) {
+        let bar = Bar::new(&progress, "computing tolerances", (factors.a.rows * factors.b.columns) as u64, 0, 1);
+        let missed = write(path, written, arguments.basis, &modelled, &|done| bar.show(done, 0))?;
+        report.notes.push(check::tables::missed_sentence(&path.display().to_string(), &missed, factors.k()));
+    }
     match modelled.every_order() {
         Some(claim) => tables::report(claim, &[factors.k()], report),
         None => Ok(()),
+    }
+}
+
+/// Writes the tolerances of a product, and returns the faults that they miss.
+fn write(
+    path: &Path,
+    written: Written,
+    basis: Option<Basis>,
+    modelled: &ModelledProduct,
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<Missed> {
+    let ModelledProduct { claim, factors, .. } = modelled;
+    let basis = basis.unwrap_or(if claim.is_exact { Basis::Running } else { Basis::Magnitudes });
+    let all = check::element_tolerances(claim, factors, basis, done)?;
+    let k = factors.k();
+    match (written, basis) {
+        (Written::ByElement, _) => {
+            product::write(path, &all.matrix, bounds_metadata(claim))?;
+            modelled.missed(Test::of_basis(basis))
+        }
+        (Written::Script, Basis::Magnitudes) if product::bound::is_bare(&claim.schedules[0], factors) => {
+            let bound = tables::relative_of(claim, k)?;
+            let missed = modelled.missed(Test::relative(bound))?;
+            let relative = vec![(k, bound)];
+            let script = TestScript { claim, basis, relative, tolerance: None, missed: Some((missed.clone(), k)) };
+            write_script(path, &script)?;
+            Ok(missed)
+        }
+        (Written::Script, _) => {
+            let missed = modelled.missed(Test::written(&all.tolerance.criterion()))?;
+            let (relative, tolerance) = (Vec::new(), Some(all.tolerance));
+            write_script(path, &TestScript { claim, basis, relative, tolerance, missed: Some((missed.clone(), k)) })?;
+            Ok(missed)
+        }
     }
 }

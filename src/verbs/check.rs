@@ -1,6 +1,6 @@
 //! `tcnum check`.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use clap::Args;
 
@@ -15,11 +15,11 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::interrupt,
-    check::{self, CheckRequest, Tolerance, tables},
+    check::{self, CheckRequest, CheckedProduct, Criterion, tables},
     format,
     product::{
-        self, ArrayFile, Conversion, OutputRounding, Schedule,
-        bound::{Claim, Origin},
+        self, ArrayFile, Conversion, Factors, Matrix, OperandSource, OutputRounding, Schedule,
+        bound::{Claim, LibraryFamily, Origin},
     },
     report::Report,
 };
@@ -41,7 +41,7 @@ More: docs/check.md";
 #[command(mut_arg("a", |a| a.required(true)))]
 #[command(mut_arg("b", |b| b.required(true)))]
 pub(super) struct Arguments {
-    /// D, m x n: FILE.npy or FILE.safetensors:NAME
+    /// D, m x n or a batch of them: FILE.npy or FILE.safetensors:NAME
     #[arg(value_name = "D", value_parser = array_file)]
     d: ArrayFile,
     #[command(flatten)]
@@ -58,27 +58,21 @@ pub(super) struct Arguments {
     sample: Sample,
     #[command(flatten)]
     bounds: Bounds,
-    /// Tell which faulty kernels the bound and the tolerances find
+    /// Show each faulty kernel against the bounds and each test
     #[arg(long, help_heading = "What")]
     power: bool,
-    /// Tolerance of a test (repeatable): ATOL,RTOL
-    #[arg(long = "tolerance", value_name = "ATOL,RTOL", value_parser = tolerance, help_heading = "What")]
-    tolerances: Vec<Tolerance>,
+    /// Test (repeatable): ATOL,RTOL, cos:, calc-diff:, norm:, share: or codes:
+    #[arg(long = "tolerance", value_name = "TEST", value_parser = criterion, help_heading = "What")]
+    criteria: Vec<Criterion>,
     #[command(flatten)]
     gates: Gates,
     #[command(flatten)]
     destination: OutputDestination,
 }
 
-/// Parses an absolute and a relative tolerance.
-fn tolerance(text: &str) -> std::result::Result<Tolerance, String> {
-    let numbers: Option<Vec<f64>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
-    match numbers.as_deref() {
-        Some([atol, rtol]) if *atol >= 0.0 && *rtol >= 0.0 && atol.is_finite() && rtol.is_finite() => {
-            Ok(Tolerance { name: format!("--tolerance {text}"), atol: *atol, rtol: *rtol })
-        }
-        _ => Err("expected ATOL,RTOL, such as 1e-2,1e-3".into()),
-    }
+/// Parses a test as it is written.
+fn criterion(text: &str) -> std::result::Result<Criterion, String> {
+    Criterion::parse(text).map_err(|error| error.to_string())
 }
 
 impl Verb for Arguments {
@@ -93,53 +87,102 @@ impl Verb for Arguments {
 
 /// Checks the product, and reports.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let model = Model::load(&arguments.model)?;
-    let library = arguments.library.family()?;
+    let claimed = Claimed { model: Model::load(&arguments.model)?, library: arguments.library.family()? };
     let numbers = format::find("f64")?;
     arguments.bounds.as_deref().map(|path| product::writable(path, numbers)).transpose()?;
     let progress = Progress::new(&arguments.destination);
     let source = arguments.operands.source(Some(&arguments.additions), None);
-    source.fit(Some(&arguments.d))?;
+    let batch = source.batch(&arguments.d)?;
+    let mut criteria = arguments.criteria.clone();
+    let mut texts = HashSet::new();
+    criteria.retain(|criterion| texts.insert(criterion.text.clone()));
+    let mut given = Vec::new();
+    for product in 0..batch.unwrap_or(1) {
+        let (source, d) = match batch {
+            Some(_) => (source.of_product(product), ArrayFile { product: Some(product), ..arguments.d.clone() }),
+            None => (source.clone(), arguments.d.clone()),
+        };
+        given.push(read(arguments, &source, &d, &claimed, &progress, report)?);
+    }
+    let elements: usize = given.iter().map(|given| given.d.codes.len()).sum();
+    let mut products = Vec::new();
+    {
+        let bar = Bar::new(&progress, "checking", elements as u64, 0, 1);
+        let mut before = 0;
+        for Given { claim, factors, d } in &given {
+            let request = CheckRequest { claim, factors, d, sample: *arguments.sample, criteria: &criteria };
+            let check = match check::check(&request, &|done| bar.show(before + done, 0)) {
+                // An interrupted batch has the products until then.
+                Err(Error::Interrupted { .. }) if !products.is_empty() => break,
+                check => check?,
+            };
+            before += d.codes.len() as u64;
+            products.push(CheckedProduct { request, check });
+        }
+    }
+    progress.step("trying faulty kernels");
+    let power = tables::report(&products, report)?;
+    interrupt::check()?;
+    if let Some(path) = &*arguments.bounds {
+        progress.step("computing the bounds");
+        let one = |Given { claim, factors, .. }: &Given| product::bound::bounds_matrix(claim, factors, &|_| ());
+        let bounds: Vec<Matrix> = given.iter().map(one).collect::<Result<_>>()?;
+        let metadata = bounds_metadata(&given[0].claim);
+        match batch {
+            None => product::write(path, &bounds[0], metadata)?,
+            Some(batch) => product::write_batch(path, &Matrix::stacked(&bounds), batch, metadata)?,
+        }
+    }
+    if arguments.power {
+        report.tables.push(tables::faults(&power.found));
+    }
+    Ok(())
+}
+
+/// The model and the library of a claim.
+struct Claimed {
+    model: Model,
+    library: Option<LibraryFamily>,
+}
+
+/// A product as it is given, and its claim.
+struct Given {
+    claim: Claim,
+    factors: Factors,
+    d: Matrix,
+}
+
+/// Reads a product, one or of a batch.
+fn read(
+    arguments: &Arguments,
+    source: &OperandSource,
+    file: &ArrayFile,
+    claimed: &Claimed,
+    progress: &Progress,
+    report: &mut Report,
+) -> Result<Given> {
+    source.fit(Some(file))?;
     progress.step("reading the matrices");
-    let schedule = arguments.schedule.schedule(&arguments.operands)?;
+    let schedule = arguments.schedule.claimed(&arguments.operands)?;
     let named = arguments.schedule.output()?;
-    let (d, note) = arguments.d.read(named, Conversion::Keep)?;
-    report.notes.extend(note);
+    let (d, note) = file.read(named, Conversion::Keep)?;
+    let mut notes: Vec<String> = note.into_iter().collect();
     let output = named.unwrap_or(d.format);
     let schedule =
         schedule.map(|schedule| Schedule { output: OutputRounding { format: output, ..schedule.output }, ..schedule });
     let given = match &schedule {
-        Some(schedule) => source.for_schedule(schedule, &mut report.notes)?,
-        None => source.for_match(None, &arguments.d, &mut report.notes)?.0,
+        Some(schedule) => source.for_schedule(schedule, &mut notes)?,
+        None => source.for_match(None, file, &mut notes)?.0,
     };
-    let origin = match (schedule, library) {
+    let origin = match (schedule, &claimed.library) {
         (Some(schedule), _) => Origin::Schedule(Box::new(schedule)),
-        (None, Some(family)) => Origin::Library(family),
+        (None, Some(family)) => Origin::Library(family.clone()),
         (None, None) => Origin::Generation,
     };
-    let (claim, factors) = Claim::of_product(model, origin, given, d.format, &mut report.notes)?;
-    if arguments.power && !product::bound::is_bare(&claim.schedules[0], &factors) {
-        return Err(Error::request(
-            "--power tries faulty kernels of A times B alone: leave out C, the bias, alpha and scales",
-        ));
-    }
-    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: *arguments.sample };
-    let product_check = {
-        let bar = Bar::new(&progress, "checking", (d.rows * d.columns) as u64, 0, 1);
-        check::check(&request, &|done| bar.show(done, 0))?
-    };
-    let tolerances: Vec<Tolerance> = product_check.tolerance.iter().chain(&arguments.tolerances).cloned().collect();
-    tables::report(&request, &product_check, &tolerances, report);
-    interrupt::check()?;
-    if let Some(path) = &*arguments.bounds {
-        progress.step("computing the bounds");
-        product::write(path, &product::bound::bounds_matrix(&claim, &factors, &|_| ())?, bounds_metadata(&claim))?;
-    }
-    if arguments.power {
-        progress.step("trying faulty kernels");
-        let faults =
-            check::power::power(&request, &product_check.sample.rows, &product_check.sample.columns, &tolerances)?;
-        report.tables.push(tables::faults(&faults));
-    }
-    Ok(())
+    let (claim, factors) = Claim::of_product(claimed.model.clone(), origin, given, d.format, &mut notes)?;
+    let (alpha, beta) = source.scale_factors();
+    let claim = claim.with_addends(alpha, beta, &factors);
+    notes.retain(|note| !report.notes.contains(note));
+    report.notes.extend(notes);
+    Ok(Given { claim, factors, d })
 }

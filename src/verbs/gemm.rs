@@ -336,8 +336,9 @@ impl ScheduleOptions {
         format.map_err(|error| error.within("--output-format"))
     }
 
-    /// The first given option that changes a schedule.
-    fn change(&self, operands: &Operands) -> Option<&'static str> {
+    /// The first given option that changes a schedule, which `operands` may.
+    fn change(&self, operands: Option<&Operands>) -> Option<&'static str> {
+        let factor = |field: fn(&Matrices) -> Option<f64>| operands.is_some_and(|all| field(&all.matrices).is_some());
         let given = [
             ("--order", self.order.is_some()),
             ("--slab", self.slab.is_some()),
@@ -345,10 +346,16 @@ impl ScheduleOptions {
             ("--granule", self.granule.is_some()),
             ("--join", self.join.is_some()),
             ("--promote", self.promote.is_some()),
-            ("--alpha", operands.matrices.alpha.is_some()),
-            ("--beta", operands.matrices.beta.is_some()),
+            ("--alpha", factor(|matrices| matrices.alpha)),
+            ("--beta", factor(|matrices| matrices.beta)),
         ];
         given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+
+    /// The schedule of a claim; `None` for a family, whose products may have factors.
+    pub(super) fn claimed(&self, operands: &Operands) -> Result<Option<Schedule>> {
+        let is_family = self.schedule.is_none() && self.instruction.is_none() && self.change(None).is_none();
+        if is_family { Ok(None) } else { self.schedule(operands) }
     }
 
     /// The schedule that the options describe, with these factors; `None` without instruction and file.
@@ -356,7 +363,7 @@ impl ScheduleOptions {
         let mut schedule = match (&self.schedule, &*self.instruction) {
             (Some(path), _) => Schedule::read(path)?,
             (None, Some(name)) => Schedule::new(product::instruction(name)?)?,
-            (None, None) => match self.change(operands) {
+            (None, None) => match self.change(Some(operands)) {
                 Some(option) => {
                     return Err(Error::request(format!(
                         "{option} is part of one schedule: give --instr or --schedule, too"

@@ -103,6 +103,8 @@ gemm between model:hopper model:ampere --instr WIDE --shape 16,8,32 --output jso
 gemm library --product f16.f16.f16.32f --shape 8,8,8 --output json
 bound --instr WIDE --k 64 512 --output json --out o.json
 bound --formats f16.f16.f16 --model hopper --k 64
+bound --instr WIDE --k 64 512 --write o.py
+bound --instr WIDE --shape 16,8,64 --write o.npy --basis expected
 bound --instr WIDE --shape 16,8,64 --output-format f16 --output csv --out o/
 bound --instr SPARSE --cases 2000 --output json --out o.json
 check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --power --tolerance 1e-2,1e-2 --junit o.xml --output json --out o.json
@@ -110,6 +112,7 @@ check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --schedule schedu
 check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --library cublaslt --bounds o.npy
 attention c.npy --q c.npy --k c.npy --v c.npy --causal --junit o.xml --output json --out o.json
 attention c.npy --q c.npy --k c.npy --v c.npy --s-format f32 --output csv --out o/
+check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --alpha 2 --tolerance cos:0.9 --tolerance share:0.1,1,0 --output json --out o.json
 emulate --a x.safetensors:a --b x.safetensors:b --scheme crt-int8-f64:8 --device model:hopper --out o.npy
 emulate --choose 1e-9 --size 16 --device model:hopper --output json --out o.json
 emulate --size 16 --scheme half.toml --device model:turing --output json --out o.json

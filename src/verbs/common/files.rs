@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Arguments that name a file or a folder to write.
-const OUTPUTS: [&str; 18] = [
+const OUTPUTS: [&str; 19] = [
     "out",
     "also",
     "ask",
@@ -37,6 +37,7 @@ const OUTPUTS: [&str; 18] = [
     "folder",
     "lcov",
     "holes",
+    "write",
 ];
 
 /// Refuses arguments that name one file for two uses, at least one of them to write.

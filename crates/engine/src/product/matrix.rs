@@ -89,6 +89,16 @@ impl Matrix {
         Matrix::of_values(rows.len(), columns.len(), self.format, &codes.collect::<Vec<_>>())
     }
 
+    /// Matrices of one width and format, one below the other.
+    ///
+    /// # Panics
+    /// Without a matrix.
+    pub fn stacked(matrices: &[Matrix]) -> Matrix {
+        let codes: Vec<u64> = matrices.iter().flat_map(|matrix| matrix.codes.iter()).collect();
+        let rows = matrices.iter().map(|matrix| matrix.rows).sum();
+        Matrix::of_values(rows, matrices[0].columns, matrices[0].format, &codes)
+    }
+
     /// Rows and columns in words.
     pub fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.columns)

@@ -27,6 +27,8 @@ pub struct ArrayFile {
     pub path: PathBuf,
     /// The name of the array.
     pub name: Option<String>,
+    /// The matrix that is read from an array of three dimensions, a batch; an array of two is the same in each product.
+    pub product: Option<usize>,
 }
 
 /// Treatment of an array in another format than the wanted one.
@@ -45,8 +47,8 @@ impl ArrayFile {
     pub fn parse(text: &str) -> ArrayFile {
         let named = text.rsplit_once(".safetensors:").map(|(stem, name)| (format!("{stem}.safetensors"), name));
         match named {
-            Some((path, name)) => ArrayFile { path: path.into(), name: Some(name.into()) },
-            None => ArrayFile { path: text.into(), name: None },
+            Some((path, name)) => ArrayFile { path: path.into(), name: Some(name.into()), product: None },
+            None => ArrayFile { path: text.into(), name: None, product: None },
         }
     }
 
@@ -78,9 +80,22 @@ impl ArrayFile {
     pub fn read(&self, format: Option<&'static Format>, conversion: Conversion) -> Result<(Matrix, Option<String>)> {
         let arrays = Arrays::read(&self.path)?;
         let within = |error: Error| error.within(self.label());
-        let read = self
-            .chosen(&arrays.arrays, |array| &array.name)
-            .and_then(|array| Matrix::of_array(array, format, conversion));
+        let read = self.chosen(&arrays.arrays, |array| &array.name).and_then(|array| {
+            match self.product.filter(|_| array.shape.len() == 3) {
+                None => Matrix::of_array(array, format, conversion),
+                Some(at) => {
+                    let bytes = array.bytes.len() / array.shape[0].max(1);
+                    let matrix = array.bytes.get(at * bytes..(at + 1) * bytes);
+                    let bytes = matrix.ok_or_else(|| Error::request(format!("there is no matrix {at}")))?.into();
+                    let shape = array.shape[1..].to_vec();
+                    Matrix::of_array(
+                        &Array { name: array.name.clone(), shape, kind: array.kind, bytes },
+                        format,
+                        conversion,
+                    )
+                }
+            }
+        });
         let (matrix, note) = read.map_err(within)?;
         Ok((matrix, note.map(|note| format!("{}: {note}", self.label()))))
     }
@@ -109,8 +124,22 @@ impl ArrayFile {
     /// # Errors
     /// As [`ArrayFile::read`].
     pub fn extent(&self) -> Result<(usize, usize)> {
+        let shape = self.shape()?;
+        let matrix = if self.product.is_some() && shape.len() == 3 { &shape[1..] } else { &shape };
+        extent(matrix).map_err(|error| error.within(self.label()))
+    }
+
+    /// The number of matrices of an array of three dimensions, from the header alone.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no such array.
+    pub fn batch(&self) -> Result<Option<usize>> {
+        Ok(Some(self.shape()?).filter(|shape| shape.len() == 3).map(|shape| shape[0]))
+    }
+
+    fn shape(&self) -> Result<Vec<usize>> {
         let file = array::ArrayFile::open(&self.path)?;
-        let chosen = self.chosen(&file.arrays, |array| &array.name).and_then(|array| extent(&array.shape));
+        let chosen = self.chosen(&file.arrays, |array| &array.name).map(|array| array.shape.clone());
         chosen.map_err(|error| error.within(self.label()))
     }
 

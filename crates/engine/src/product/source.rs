@@ -56,6 +56,44 @@ impl OperandSource {
         (self.alpha.unwrap_or(1.0), self.beta.unwrap_or(1.0))
     }
 
+    /// The number of products of a batch: D and some operands are arrays of three dimensions; `None` for one product.
+    ///
+    /// # Errors
+    /// Files that cannot be read; batches of other sizes than D's, or of none.
+    pub fn batch(&self, d: &ArrayFile) -> Result<Option<usize>> {
+        let named = [("A", &self.a), ("B", &self.b), ("C", &self.c), ("the bias", &self.bias)];
+        let scales = [("the scales of A", &self.scale_a), ("the scales of B", &self.scale_b)];
+        let expected = d.batch()?;
+        for (name, file) in named.into_iter().chain(scales).filter_map(|(name, file)| Some((name, file.as_ref()?))) {
+            let words = |batch: Option<usize>| batch.map_or("one matrix".into(), |batch| format!("{batch} matrices"));
+            match (file.batch()?, expected) {
+                (given @ Some(_), expected) if given != expected => {
+                    let (given, expected) = (words(given), words(expected));
+                    return Err(Error::request(format!("D holds {expected} and {name} {given}; both need as many")));
+                }
+                _ => (),
+            }
+        }
+        match expected {
+            Some(0) => Err(Error::request("D holds 0 matrices; there is nothing to check")),
+            expected => Ok(expected),
+        }
+    }
+
+    /// The source of one product of a batch.
+    pub fn of_product(&self, product: usize) -> OperandSource {
+        let one = |file: &Option<ArrayFile>| file.clone().map(|file| ArrayFile { product: Some(product), ..file });
+        OperandSource {
+            a: one(&self.a),
+            b: one(&self.b),
+            c: one(&self.c),
+            bias: one(&self.bias),
+            scale_a: one(&self.scale_a),
+            scale_b: one(&self.scale_b),
+            ..self.clone()
+        }
+    }
+
     /// Refuses matrices that do not fit together, before any data are read; `d` is a given D.
     ///
     /// # Errors

@@ -7,13 +7,11 @@ use crate::{
     isa::{Case, Instruction},
     product::{
         Schedule,
-        bound::{Claim, ErrorBound, ErrorSource, Magnitudes, OrderFreeBounds},
+        bound::{Claim, ErrorBound, ErrorSource, Magnitudes, OrderFreeBounds, RISK},
     },
     report::{Report, Table, Verdict, grouped},
 };
 
-/// Probability with which the probable bound of an element may fail.
-pub const RISK: f64 = 1e-6;
 /// Ratio of attained error and bound from which on a bound counts as attained.
 const NEAR: f64 = 0.7;
 /// Places in a binade at which a bound that follows the binades is looked at.
@@ -112,6 +110,15 @@ pub fn relative(bounds: &OrderFreeBounds) -> ErrorBound {
         bounds.of(&Magnitudes::of_sum(sum)).divided(sum)
     };
     (0..PLACES).map(of).max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default()
+}
+
+/// The largest bound of a claim's schedules, relative to the sum of |a b|.
+///
+/// # Errors
+/// A schedule that has no bound from magnitudes.
+pub fn relative_of(claim: &Claim, k: usize) -> Result<f64> {
+    let bound = |schedule: &Schedule| Ok(relative(&OrderFreeBounds::new(&claim.model, schedule, k)?).finite());
+    claim.schedules.iter().try_fold(0.0, |most: f64, schedule| Ok(most.max(bound(schedule)?)))
 }
 
 /// Adds the bounds of a claim's schedules for each k to a report, and the answer if it has none yet.

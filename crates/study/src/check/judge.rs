@@ -5,24 +5,26 @@ use std::collections::BTreeSet;
 use rug::Float;
 
 use super::{
-    Diagnosis, SampleCheck, Tolerance,
+    Criterion, Diagnosis, SampleCheck, Tolerance,
     diagnosis::diagnose,
     sample,
-    tally::{ElementVerdict, Limits, Outside, Tally},
+    tally::{CriterionTally, ElementVerdict, Limits, Outside, Tally},
+    tolerance::{self, Basis},
 };
 use crate::{
     Error, Result,
     arithmetic::{ElementaryOperation, Wrap},
     base::interrupt,
     format::{Class, Format, Real},
-    product::reference::Yardsticks,
+    product::reference::{Yardstick, Yardsticks},
     product::{
         ElementPlace, Factors, Matrix, Schedule,
-        bound::{Claim, ElementBounds, ProductBounds, is_bare},
+        bound::{Claim, ElementBounds, ProductBounds, has_order_free},
     },
 };
 
 /// A product and its claim.
+#[derive(Clone, Copy)]
 pub struct CheckRequest<'a> {
     /// The claim.
     pub claim: &'a Claim,
@@ -32,6 +34,16 @@ pub struct CheckRequest<'a> {
     pub d: &'a Matrix,
     /// Elements that are computed in full, about.
     pub sample: usize,
+    /// Tests that D is put to.
+    pub criteria: &'a [Criterion],
+}
+
+/// A product, one or of a batch, and its check.
+pub struct CheckedProduct<'a> {
+    /// The product.
+    pub request: CheckRequest<'a>,
+    /// Its check.
+    pub check: ProductCheck,
 }
 
 /// The result of a check.
@@ -65,8 +77,12 @@ pub struct ProductCheck {
     pub largest_error: f64,
     /// Largest bound.
     pub largest_bound: f64,
-    /// The tolerance that the bounds justify; `None` where an element has none.
+    /// The tolerance that the bounds of all elements justify; `None` where an element has none.
     pub tolerance: Option<Tolerance>,
+    /// Results of the tests of the request, in order.
+    pub(super) criteria: Vec<CriterionTally>,
+    /// Elements that no test compares: their exact values are infinities or NaNs.
+    pub not_compared: usize,
     /// The cause of the errors; `None` without an error.
     pub diagnosis: Option<Diagnosis>,
     /// The sample that was computed in full.
@@ -74,6 +90,45 @@ pub struct ProductCheck {
 }
 
 impl ProductCheck {
+    /// The tolerances that the bounds justify: of all elements, and of the sample.
+    pub fn tolerances(&self, d: &Format) -> Vec<Tolerance> {
+        let known = self.tolerance.as_ref().map(|tolerance| tolerance.basis);
+        let mut all: Vec<Tolerance> = self.tolerance.iter().cloned().collect();
+        // A tolerance that elements outside the sample rule out is none of the sample either.
+        let of_sample = tolerance::of_sample(d, &self.sample, known);
+        all.extend(of_sample.into_iter().filter(|tolerance| tolerance.basis != Basis::Magnitudes));
+        all
+    }
+
+    /// The check of all products of a batch; elements outside are those of the first product that has some.
+    pub fn joined(products: &[CheckedProduct]) -> ProductCheck {
+        let mut checks = products.iter().map(|product| &product.check);
+        let first = checks.next().expect("a batch has a product").clone();
+        checks.fold(first, |mut all, other| {
+            all.elements += other.elements;
+            all.finished &= other.finished;
+            all.within += other.within;
+            all.overflowed += other.overflowed;
+            all.undecided += other.undecided;
+            all.decided_exactly += other.decided_exactly;
+            if all.outside.is_empty() {
+                all.outside.clone_from(&other.outside);
+            }
+            all.rows.extend(&other.rows);
+            all.columns.extend(&other.columns);
+            all.tiles.extend(&other.tiles);
+            all.tightest = all.tightest.max(other.tightest);
+            all.largest_error = all.largest_error.max(other.largest_error);
+            all.largest_bound = all.largest_bound.max(other.largest_bound);
+            all.criteria.resize(all.criteria.len().max(other.criteria.len()), CriterionTally::default());
+            all.criteria.iter_mut().zip(&other.criteria).for_each(|(criterion, other)| criterion.add(other));
+            all.not_compared += other.not_compared;
+            all.diagnosis = all.diagnosis.or_else(|| other.diagnosis.clone());
+            all.sample.add(&other.sample);
+            all
+        })
+    }
+
     /// Number of elements outside their bounds.
     pub fn outside_count(&self) -> usize {
         self.elements - self.within - self.undecided
@@ -111,28 +166,20 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
             d.format, schedule.output.format
         )));
     }
-    let plain = is_bare(schedule, factors);
-    let exact = ExactElements {
-        yardsticks: Yardsticks::new(schedule, factors),
-        factors,
-        schedule,
-        wraps: claim.schedules.iter().map(|schedule| wraps(claim, schedule)).collect(),
-        is_exact: claim.is_exact,
-        end: claim.schedules.iter().map(end).fold(f64::INFINITY, f64::min),
-    };
+    let plain = has_order_free(claim, factors);
+    let exact = ExactElements::new(claim, factors, request.criteria);
+    let basis = if plain { Basis::Magnitudes } else { Basis::Running };
     let tallies = match plain {
         true => {
             let values = d.values();
-            ProductBounds::new(claim, factors)?.each(done, Tally::default, |tally, row, column, element| {
+            let bounds = ProductBounds::new(claim, factors)?;
+            // Tests compare errors that f32 does not resolve.
+            let bounds = if request.criteria.is_empty() { bounds } else { bounds.in_doubles() };
+            bounds.each(done, Tally::default, |tally, row, column, element| {
                 tally.judge(&exact, d, ElementPlace { row, column }, values[row * d.columns + column], element);
             })
         }
         false => {
-            let [schedule] = &claim.schedules[..] else {
-                return Err(Error::request(
-                    "with C, a bias, alpha or scales of the schedule, give ‹instr› or ‹schedule›",
-                ));
-            };
             let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
             sample::known(&bounds, &exact, d, done)
         }
@@ -145,7 +192,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         // Elements that were judged until an interruption are a result; none are not.
         return match judged {
             0 => Err(interrupt::check().err().unwrap_or_else(|| Error::device("no element was judged"))),
-            _ => Ok(all.finished(d, None)),
+            _ => Ok(all.finished(d, basis, None)),
         };
     }
     let sample = match sample::has_bits(request, &all.unsettled).and_then(|has_bits| {
@@ -155,7 +202,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         Err(Error::Interrupted { .. }) => None,
         sample => Some(sample?),
     };
-    let mut result = all.finished(d, sample);
+    let mut result = all.finished(d, basis, sample);
     // An interrupted check has the verdicts until then, and no diagnosis.
     if result.finished {
         match diagnose(request, &result) {
@@ -178,6 +225,8 @@ pub(super) struct ExactElements<'a> {
     pub(super) is_exact: bool,
     /// Magnitude from which on the sum of the terms of one sign may overflow.
     end: f64,
+    /// Tests that D is put to.
+    pub(super) criteria: &'a [Criterion],
 }
 
 /// Half of the largest number of the formats of a schedule's sums and of D.
@@ -186,34 +235,71 @@ fn end(schedule: &Schedule) -> f64 {
     largest(schedule.instruction.d).min(largest(schedule.output.format)) / 2.0
 }
 
+/// The scales of A and B of an element's term; A's from the block whose number differs by the bits of `exchange`.
+pub(super) fn term_scales(
+    schedule: &Schedule,
+    factors: &Factors,
+    ElementPlace { row, column }: ElementPlace,
+    k: usize,
+    exchange: usize,
+) -> [f64; 2] {
+    match (&factors.scale_a, &factors.scale_b, schedule.instruction.scale, &schedule.scales) {
+        (Some(x), Some(y), Some(scale), _) => {
+            [x.value(row, k / scale.block ^ exchange), y.value(k / scale.block, column)]
+        }
+        (Some(x), Some(y), None, Some(blocks)) => {
+            [x.value(row / blocks.a[0], k / blocks.a[1] ^ exchange), y.value(k / blocks.b[0], column / blocks.b[1])]
+        }
+        _ => [1.0; 2],
+    }
+}
+
 /// True if a schedule's sums of integers wrap, which makes one result of every order.
 fn wraps(claim: &Claim, schedule: &Schedule) -> bool {
     let wrapping = |operation: &ElementaryOperation| matches!(operation, ElementaryOperation::Integer(sum) if sum.wrap == Wrap::Wrap && sum.bits == 32);
     claim.model.program(&schedule.instruction).is_ok_and(|program| program.operations().any(wrapping))
 }
 
-impl ExactElements<'_> {
-    /// The exact value, rounded to a code of D.
-    pub(super) fn code(&self, row: usize, column: usize) -> Option<u64> {
-        self.special(row, column).is_none().then(|| self.yardsticks.rounded_exact(row, column))?
+impl<'a> ExactElements<'a> {
+    pub(super) fn new(claim: &'a Claim, factors: &'a Factors, criteria: &'a [Criterion]) -> ExactElements<'a> {
+        let schedule = &claim.schedules[0];
+        ExactElements {
+            yardsticks: Yardsticks::new(schedule, factors),
+            factors,
+            schedule,
+            wraps: claim.schedules.iter().map(|schedule| wraps(claim, schedule)).collect(),
+            is_exact: claim.is_exact,
+            end: claim.schedules.iter().map(end).fold(f64::INFINITY, f64::min),
+            criteria,
+        }
+    }
+
+    /// The exact value of an element with finite operands, to nearest.
+    pub(super) fn value(&self, ElementPlace { row, column }: ElementPlace) -> f64 {
+        self.yardsticks.exact(row, column).to_f64()
+    }
+
+    /// The exact value, and its code in D's format; `None` if the operands make an infinity or a NaN.
+    pub(super) fn rounded(&self, row: usize, column: usize, format: &Format) -> Option<(f64, Option<u64>)> {
+        self.special(row, column).is_none().then(|| {
+            let exact = self.yardsticks.measure(Yardstick::Exact, row, column, 0.0, format);
+            (exact.value, exact.code)
+        })
     }
 
     /// The product of the scales of an element's term.
-    fn scale(&self, ElementPlace { row, column }: ElementPlace, k: usize) -> f64 {
-        let Factors { scale_a, scale_b, .. } = self.factors;
-        match (scale_a, scale_b, self.schedule.instruction.scale, &self.schedule.scales) {
-            (Some(x), Some(y), Some(scale), _) => x.value(row, k / scale.block) * y.value(k / scale.block, column),
-            (Some(x), Some(y), None, Some(blocks)) => {
-                x.value(row / blocks.a[0], k / blocks.a[1]) * y.value(k / blocks.b[0], column / blocks.b[1])
-            }
-            _ => 1.0,
-        }
+    fn scale(&self, place: ElementPlace, k: usize) -> f64 {
+        term_scales(self.schedule, self.factors, place, k, 0).iter().product()
     }
 
     /// The largest error of an element that is computed in f64, in any order.
     pub(super) fn reference_error(&self, place: ElementPlace) -> f64 {
-        let [positive, negative] = self.signed_sums(place);
-        (self.factors.k() + 4) as f64 * f64::EPSILON * (positive + negative)
+        (self.factors.k() + 4) as f64 * f64::EPSILON * self.magnitudes(place)
+    }
+
+    /// The sum of the magnitudes of the terms of an element.
+    pub(super) fn magnitudes(&self, place: ElementPlace) -> f64 {
+        self.signed_sums(place).iter().sum()
     }
 
     /// The sums of the magnitudes of the positive and of the negative finite terms of an element.

@@ -1,8 +1,13 @@
 //! Bounds of a product of given operands, beside the errors of the claimed arithmetic itself.
 
-use super::{CheckRequest, ProductCheck, check, sample::sampled_places, tables};
+use super::{
+    CheckRequest, CheckedProduct, ProductCheck, Tolerance, check,
+    power::{Missed, Power, Test, power},
+    sample::sampled_places,
+    tables,
+};
 use crate::{
-    Result,
+    Error, Result,
     device::ModelDevice,
     product::{
         Factors, Matrix, Product, ProductShape, Schedule,
@@ -31,8 +36,14 @@ pub struct ModelledProduct {
     pub factors: Factors,
     /// The claim on the sampled rows and columns.
     pub narrowed: Claim,
+    chosen: Factors,
+    d: Matrix,
     /// The check of these.
     pub check: ProductCheck,
+    /// The power of the bounds, and of the tolerances that follow.
+    pub power: Power,
+    /// The tolerances that the bounds justify.
+    pub tolerances: Vec<Tolerance>,
 }
 
 impl BoundRequest<'_> {
@@ -46,28 +57,39 @@ impl BoundRequest<'_> {
         // Each element stands for itself: a sample of rows and columns has the bounds that the whole product has.
         let (rows, columns) = sampled_places(&factors, self.sample);
         let chosen = factors.chosen(&rows, &columns, claim.schedules[0].scales.as_ref());
-        let narrowed = Claim { schedules: claim.schedules.iter().map(Schedule::narrowed).collect(), ..claim.clone() };
+        let narrowed = claim.narrowed();
         let mut model = ModelDevice::of(narrowed.model.clone());
         let d = Product::of(&mut model, &narrowed.schedules[0], &chosen)?.d;
-        let request = CheckRequest { claim: &narrowed, factors: &chosen, d: &d, sample: self.sample };
+        let request = CheckRequest { claim: &narrowed, factors: &chosen, d: &d, sample: self.sample, criteria: &[] };
         let check = check(&request, &|_| ())?;
-        Ok(ModelledProduct { claim, factors, narrowed, check })
+        let tolerances = check.tolerances(d.format);
+        let product = CheckedProduct { request, check };
+        let power = match tables::tested(std::slice::from_ref(&product), &tolerances) {
+            // An interrupted analysis has the verdicts until then.
+            Err(Error::Interrupted { .. }) => Power::default(),
+            power => power?,
+        };
+        let check = product.check;
+        Ok(ModelledProduct { claim, factors, narrowed, chosen, d, check, power, tolerances })
     }
 }
 
 impl ModelledProduct {
     /// Fills a report: the bound holds where no element is outside it.
     pub fn report(&self, report: &mut Report) {
-        let ModelledProduct { factors, narrowed, check, .. } = self;
+        let ModelledProduct { factors, narrowed, check, power, tolerances, .. } = self;
         report.holds = check.outside_count() == 0 && check.sample.running_outside.unwrap_or(0) == 0;
         report.verdict = Verdict::OutsideBound;
-        report.answer = Some(tables::bound_answer(narrowed, check));
+        report.answer = Some(tables::bound_answer(narrowed, check, tolerances, power));
         report.tables.push(tables::check(
             narrowed,
             ProductShape { m: factors.a.rows, n: factors.b.columns, k: factors.k() },
             check,
         ));
-        report.tables.extend(check.tolerance.as_ref().map(|tolerance| tables::tolerances([tolerance])));
+        if !tolerances.is_empty() {
+            report.tables.push(tables::tolerances(tolerances));
+        }
+        report.tables.push(tables::tests(&[], check, power));
     }
 
     /// The bounds of all elements, m x n in f64: running bounds where the claim is one schedule.
@@ -79,6 +101,18 @@ impl ModelledProduct {
             true => running_matrix(&self.claim, &self.claim.schedules[0], &self.factors, done),
             false => bounds_matrix(&self.claim, &self.factors, done),
         }
+    }
+
+    /// The faults that a test of the product misses, by the sample.
+    ///
+    /// # Errors
+    /// An interruption.
+    pub fn missed(&self, test: Test) -> Result<Missed> {
+        let ModelledProduct { narrowed, chosen, d, check, .. } = self;
+        let request = CheckRequest { claim: narrowed, factors: chosen, d, sample: 0, criteria: &[] };
+        let product = CheckedProduct { request, check: check.clone() };
+        let missed = power(&[product], &[test])?.missed.pop();
+        Ok(missed.expect("a test has a result"))
     }
 
     /// The claim, if the bound of every order of its sums holds for these operands.

@@ -1,27 +1,99 @@
-//! The power of a tolerance: which faulty kernels it would find.
+//! The power of tests: the faulty kernels that they miss.
+//!
+//! A fault changes an element of the exact product; the change is compared with what a test allows. No faulty product is computed by a unit.
 
-use super::{CheckRequest, Tolerance};
+use super::{
+    Basis, CheckRequest, CheckedProduct, Criterion, SampledElement,
+    criterion::{Compared, Measured},
+    judge::term_scales,
+    sample::SampleCheck,
+};
 use crate::{
     Result,
-    base::{interrupt, named::named},
-    format::{self, Format, Overflow, Rounding},
-    product::reference::Yardsticks,
-    product::{
-        ElementPlace, Factors,
-        bound::{Claim, ElementBounds, ProductBounds},
+    base::{
+        named::{Named, named},
+        work,
     },
+    format::{self, Format, Overflow, Rounding},
+    product::{ElementPlace, Factors, Schedule},
 };
+
+/// Terms of the tile of k that a fault leaves out.
+const TILE: usize = 64;
 
 named! {
     /// A fault of a kernel.
     pub enum Fault {
         Zeros = "zeros": "every element is 0";
+        Sign = "sign": "every element has the opposite sign";
         LastTile = "last-tile": "the last tile of k is left out: 64 terms, or half of a shorter k";
         LastStep = "last-step": "the last step of the instruction along k is left out";
         HalfSums = "f16-sums": "sums are rounded to f16 after every 16 terms";
         Part = "lost-part": "one of four parts of a split k is left out";
         SwappedScales = "swapped-scales": "neighbouring blocks of A exchange their scales";
         WrongRow = "wrong-row": "each row of A is replaced by the next one";
+        MissingC = "c-missing": "C is left out";
+        MissingBias = "bias-missing": "the bias is left out";
+    }
+}
+
+/// A test whose power is asked for.
+#[derive(Debug, Clone)]
+pub struct Test {
+    /// Its name: `bound`, `running bound` (of the claimed order), or that of a tolerance.
+    pub name: String,
+    kind: TestKind,
+}
+
+#[derive(Debug, Clone)]
+enum TestKind {
+    OfBasis(Basis),
+    Relative(f64),
+    Written(Criterion),
+}
+
+impl Test {
+    /// The bounds that judge a product, by the sample of its check.
+    pub fn of_bounds(sample: &SampleCheck) -> Vec<Test> {
+        let has =
+            |bound: fn(&SampledElement) -> Option<f64>| sample.bounded.iter().any(|element| bound(element).is_some());
+        let every_order = has(|element| element.every_order)
+            .then(|| Test { name: "bound".into(), kind: TestKind::OfBasis(Basis::Magnitudes) });
+        let running = has(|element| element.running)
+            .then(|| Test { name: "running bound".into(), kind: TestKind::OfBasis(Basis::Running) });
+        every_order.into_iter().chain(running).collect()
+    }
+
+    /// The tolerance of each element, of a basis.
+    pub fn of_basis(basis: Basis) -> Test {
+        Test { name: basis.name().into(), kind: TestKind::OfBasis(basis) }
+    }
+
+    /// A bound relative to the sum of |a b|.
+    pub fn relative(bound: f64) -> Test {
+        Test { name: "relative".into(), kind: TestKind::Relative(bound) }
+    }
+
+    /// A test as it is written.
+    pub fn written(criterion: &Criterion) -> Test {
+        Test { name: criterion.text.clone(), kind: TestKind::Written(criterion.clone()) }
+    }
+
+    /// The test as it is written; `None` for a bound.
+    pub fn criterion(&self) -> Option<&Criterion> {
+        match &self.kind {
+            TestKind::Written(criterion) => Some(criterion),
+            _ => None,
+        }
+    }
+
+    /// The largest error that passes in an element; `None` for tests of all elements together.
+    fn allowed(&self, element: &SampledElement) -> Option<f64> {
+        match &self.kind {
+            TestKind::OfBasis(basis) => element.bound(*basis),
+            TestKind::Relative(bound) => Some(bound * element.magnitudes),
+            TestKind::Written(criterion) => criterion.allowed(element.exact),
+        }
     }
 }
 
@@ -30,128 +102,246 @@ named! {
 pub struct FaultFound {
     /// The fault.
     pub fault: Fault,
-    /// The name of the test: `bound`, `running bound` (of the claimed order), or that of a tolerance.
+    /// The name of the test.
     pub test: String,
     /// Elements that were tried.
     pub elements: usize,
-    /// Elements that the test refuses.
+    /// Elements that the test refuses: all or none of a test of all elements together.
     pub refused: usize,
+    is_found: bool,
 }
 
 impl FaultFound {
     /// True if the test refuses the faulty kernel.
     pub fn is_found(&self) -> bool {
-        self.refused > 0
+        self.is_found
     }
 }
 
-/// A sampled element of the exact product, and its faulty values.
-struct Faulty {
-    exact: f64,
-    bound: f64,
-    /// The bound of the claimed order.
-    running: Option<f64>,
-    values: Vec<Option<f64>>,
+/// The faults that a test misses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Missed {
+    /// The name of the test.
+    pub test: String,
+    /// Named faults that it passes.
+    pub faults: Vec<Fault>,
+    /// Terms at the end of k whose loss it passes, each number up to this one; `None` for tests of all elements together.
+    pub last_k: Option<usize>,
+    /// The largest relative error of all elements that it passes; `None` likewise, or if it passes any.
+    pub factor: Option<f64>,
+    /// The largest error in an element that it passes.
+    pub error: Option<f64>,
 }
 
-/// Tries each fault on these rows and columns, against the bounds of the claim and against tolerances.
+/// The power of some tests on the sample of a check.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Power {
+    /// Each fault against each test.
+    pub found: Vec<FaultFound>,
+    /// For each test the faults that it misses.
+    pub missed: Vec<Missed>,
+}
+
+/// A sampled element with its faulty values.
+struct Faulty {
+    element: SampledElement,
+    values: [Option<f64>; Fault::ALL.len()],
+    /// For each test the fewest terms at the end of k whose loss it refuses.
+    refused_k: Vec<Option<usize>>,
+}
+
+/// Tries each fault on the samples of checks, of one product or of a batch, against each test.
 ///
 /// # Errors
-/// As [`super::check`].
-pub fn power(
-    request: &CheckRequest,
-    rows: &[usize],
-    columns: &[usize],
-    tolerances: &[Tolerance],
-) -> Result<Vec<FaultFound>> {
-    let CheckRequest { claim, factors, d, .. } = request;
-    let schedule = &claim.schedules[0];
-    let chosen = factors.chosen(rows, columns, schedule.scales.as_ref());
-    let narrowed =
-        Claim { schedules: claim.schedules.iter().map(|schedule| schedule.narrowed()).collect(), ..(*claim).clone() };
-    let bounds = ProductBounds::new(&narrowed, &chosen)?;
-    let running = match &narrowed.schedules[..] {
-        [schedule] if claim.is_exact => Some(ElementBounds::new(&claim.model, schedule, &chosen)?),
-        _ => None,
-    };
-    let exact = Yardsticks::new(&narrowed.schedules[0], &chosen);
-    let step = schedule.instruction.k;
-    let tried = bounds.each(&|_| (), Vec::new, |batch: &mut Vec<Faulty>, row, column, element| {
-        if element.value.is_finite() {
-            let value = exact.exact(row, column).to_f64();
-            let values = Fault::ALL
-                .map(|fault| faulty(fault, &chosen, step, ElementPlace { row, column }, value, d.format))
-                .to_vec();
-            let running = running.as_ref().and_then(|bounds| bounds.of(row, column)).map(|bound| bound.worst());
-            batch.push(Faulty { exact: value, bound: element.bound, running, values });
-        }
-    });
-    interrupt::check()?;
-    let tried: Vec<Faulty> = tried.into_iter().flatten().collect();
-    let mut results = Vec::new();
+/// An interruption.
+pub fn power(products: &[CheckedProduct], tests: &[Test]) -> Result<Power> {
+    let mut tried = Vec::new();
+    for CheckedProduct { request: CheckRequest { claim, factors, d, .. }, check } in products {
+        let sample = &check.sample;
+        let schedule = claim.schedules[0].narrowed();
+        let chosen = factors.chosen(&sample.rows, &sample.columns, claim.schedules[0].scales.as_ref());
+        let (a, b) = (chosen.a.values(), chosen.b.transposed().values());
+        let kernel = Kernel { schedule: &schedule, a, b, factors: &chosen, d: d.format };
+        tried.extend(work::map(&sample.bounded, |element| Ok::<_, crate::Error>(kernel.faulty(element, tests)))?);
+    }
+    let CheckRequest { factors, d, .. } = products[0].request;
+    let mut found = Vec::new();
     for (at, fault) in Fault::ALL.into_iter().enumerate() {
-        let faulty_values: Vec<(f64, &Faulty)> =
-            tried.iter().filter_map(|tried| Some((tried.values[at]?, tried))).collect();
-        if faulty_values.is_empty() {
-            continue;
-        }
-        let mut note = |test: &str, refused: usize| {
-            results.push(FaultFound { fault, test: test.into(), elements: faulty_values.len(), refused });
-        };
-        // A NaN is outside every bound.
-        let outside = |value: f64, exact: f64, bound: f64| (value - exact).abs() > bound || value.is_nan();
-        note(
-            "bound",
-            faulty_values.iter().filter(|(value, element)| outside(*value, element.exact, element.bound)).count(),
-        );
-        if running.is_some() {
-            let refused = |(value, element): &&(f64, &Faulty)| {
-                element.running.is_some_and(|bound| outside(*value, element.exact, bound))
-            };
-            note("running bound", faulty_values.iter().filter(refused).count());
-        }
-        for tolerance in tolerances {
-            note(
-                &tolerance.name,
-                faulty_values.iter().filter(|(value, element)| !tolerance.passes(*value, element.exact)).count(),
-            );
+        let values: Vec<(f64, &SampledElement)> =
+            tried.iter().filter_map(|tried| Some((tried.values[at]?, &tried.element))).collect();
+        if !values.is_empty() {
+            found.extend(tests.iter().map(|test| refusals(test, fault, &values, d.format)));
         }
     }
-    Ok(results)
+    let missed = |(at, test): (usize, &Test)| missed(test, at, &tried, &found, factors.k());
+    let missed = tests.iter().enumerate().map(missed).collect();
+    Ok(Power { found, missed })
 }
 
-/// The value that a faulty kernel gives in D's format; `None` where the fault cannot be had.
-fn faulty(fault: Fault, factors: &Factors, step: usize, place: ElementPlace, exact: f64, d: &Format) -> Option<f64> {
-    let ElementPlace { row, column } = place;
-    let k = factors.k();
-    let term = |row: usize, at: usize, block: usize| {
-        let scale = |scales: &Option<crate::product::Matrix>, row: usize, column: usize| {
-            scales.as_ref().map_or(1.0, |scales| {
-                if scales.rows > row && scales.columns > column { scales.value(row, column) } else { 1.0 }
-            })
+/// The faults that a test misses, the one at this place of all tests.
+fn missed(test: &Test, at: usize, tried: &[Faulty], found: &[FaultFound], k: usize) -> Missed {
+    let faults = found.iter().filter(|found| found.test == test.name && !found.is_found);
+    let allowed: Option<Vec<(f64, f64)>> =
+        tried.iter().map(|tried| Some((test.allowed(&tried.element)?, tried.element.exact.abs()))).collect();
+    let allowed = allowed.filter(|all| !all.is_empty());
+    let nonzero = allowed.iter().flatten().filter(|(_, exact)| *exact > 0.0);
+    let factor = nonzero.map(|(allowed, exact)| allowed / exact).fold(f64::INFINITY, f64::min);
+    let first = tried.iter().filter_map(|tried| tried.refused_k[at]).min();
+    Missed {
+        test: test.name.clone(),
+        faults: faults.map(|found| found.fault).collect(),
+        last_k: allowed.as_ref().map(|_| first.map_or(k, |first| first - 1)),
+        factor: allowed.as_ref().map(|_| factor).filter(|factor| factor.is_finite()),
+        error: allowed.map(|all| all.iter().map(|(allowed, _)| *allowed).fold(0.0, f64::max)),
+    }
+}
+
+/// The elements of a faulty kernel that a test refuses.
+fn refusals(test: &Test, fault: Fault, values: &[(f64, &SampledElement)], d: &Format) -> FaultFound {
+    let name = test.name.clone();
+    let elements = values.len();
+    let Some(criterion) = test.criterion() else {
+        // A NaN is outside every bound.
+        let outside = |(value, element): &&(f64, &SampledElement)| {
+            test.allowed(element).is_some_and(|bound| !((value - element.exact).abs() <= bound))
         };
-        let scale_block = factors.scale_a.as_ref().map_or(0, |scales| at * scales.columns / k.max(1));
-        let scales = scale(&factors.scale_a, row, scale_block ^ block) * scale(&factors.scale_b, scale_block, column);
-        factors.a.value(row, at) * factors.b.value(at, column) * scales
+        let refused = values.iter().filter(outside).count();
+        return FaultFound { fault, test: name, elements, refused, is_found: refused > 0 };
     };
-    let sum = |range: std::ops::Range<usize>| range.map(|at| term(row, at, 0)).sum::<f64>();
-    let value = match fault {
-        Fault::Zeros => 0.0,
-        Fault::LastTile => exact - sum(k - 64.min(k.div_ceil(2))..k),
-        Fault::LastStep if step < k => exact - sum(k - 1 - (k - 1) % step..k),
-        Fault::Part if k >= 4 => exact - sum(k / 4..k / 2),
-        Fault::HalfSums if !d.is_integer() => {
-            let half = format::find("f16").ok()?;
-            let rounded = |x: f64| half.encode_f64(x, Rounding::Rne, Overflow::Standard).map(|code| half.to_f64(code));
-            (0..k).step_by(16).try_fold(0.0, |total, from| rounded(total + sum(from..k.min(from + 16))))?
-        }
-        Fault::SwappedScales => {
-            let scales = factors.scale_a.as_ref().filter(|scales| scales.columns > 1 && scales.columns % 2 == 0)?;
-            (0..k).map(|at| term(row, at, usize::from(scales.columns > 1))).sum()
-        }
-        Fault::WrongRow if factors.a.rows > 1 => (0..k).map(|at| term((row + 1) % factors.a.rows, at, 0)).sum(),
-        _ => return None,
+    let mut measured = Measured::default();
+    for (value, element) in values {
+        let compared = Compared { exact: element.exact, d: *value, error: (value - element.exact).abs() };
+        criterion.note(&mut measured, compared, d);
+    }
+    let is_found = !criterion.passes(criterion.figure(&measured));
+    let refused = match (criterion.is_by_element(), is_found) {
+        (true, _) => measured.refused,
+        (false, true) => elements,
+        (false, false) => 0,
     };
-    let code = d.encode_f64(value, Rounding::Rne, Overflow::Standard)?;
-    Some(d.to_f64(code))
+    FaultFound { fault, test: name, elements, refused, is_found }
+}
+
+/// The operands of the sample, as numbers.
+struct Kernel<'a> {
+    schedule: &'a Schedule,
+    factors: &'a Factors,
+    /// Rows of A and columns of B, one after the other.
+    a: Vec<f64>,
+    b: Vec<f64>,
+    d: &'static Format,
+}
+
+impl Kernel<'_> {
+    /// The terms of a row of A and a column of B, with scales and without alpha.
+    fn terms(&self, ElementPlace { row, column }: ElementPlace, exchange: usize) -> Vec<f64> {
+        let k = self.factors.k();
+        let pairs = self.a[row * k..][..k].iter().zip(&self.b[column * k..][..k]);
+        let product = |(k, (x, y)): (usize, (&f64, &f64))| {
+            let [of_a, of_b] = match self.factors.scale_a {
+                Some(_) => term_scales(self.schedule, self.factors, ElementPlace { row, column }, k, exchange),
+                None => [1.0; 2],
+            };
+            x * y * of_a * of_b
+        };
+        pairs.enumerate().map(product).collect()
+    }
+
+    fn faulty(&self, element: &SampledElement, tests: &[Test]) -> Faulty {
+        let terms = self.terms(element.place, 0);
+        let code = |value: f64| self.d.encode_f64(value, Rounding::Rne, Overflow::Standard);
+        let value = |fault| Some(self.d.to_f64(code(self.value(fault, element, &terms)?)?));
+        let allowed: Vec<Option<f64>> = tests.iter().map(|test| test.allowed(element)).collect();
+        let mut refused_k = vec![None; tests.len()];
+        let mut lost = 0.0;
+        for (at, term) in terms.iter().rev().enumerate() {
+            lost += self.schedule.alpha * term;
+            for (first, allowed) in refused_k.iter_mut().zip(&allowed) {
+                let is_refused = first.is_none() && allowed.is_some_and(|allowed| lost.abs() > allowed);
+                *first = if is_refused { Some(at + 1) } else { *first };
+            }
+        }
+        Faulty { element: *element, values: Fault::ALL.map(value), refused_k }
+    }
+
+    /// The exact value that a faulty kernel makes; `None` where the fault cannot be had.
+    fn value(&self, fault: Fault, element: &SampledElement, terms: &[f64]) -> Option<f64> {
+        let (k, step) = (terms.len(), self.schedule.instruction.k);
+        let Schedule { alpha, beta, .. } = *self.schedule;
+        let SampledElement { place, exact, .. } = *element;
+        let Factors { c, bias, scale_a, .. } = self.factors;
+        let c = c.as_ref().map_or(0.0, |c| if beta == 0.0 { 0.0 } else { beta * c.value(place.row, place.column) });
+        let bias = bias.as_ref().map_or(0.0, |bias| bias.value(0, place.column));
+        let without = |range: std::ops::Range<usize>| exact - alpha * terms[range].iter().sum::<f64>();
+        match fault {
+            Fault::Zeros => Some(0.0),
+            Fault::Sign => Some(-exact),
+            Fault::LastTile => Some(without(k - TILE.min(k.div_ceil(2))..k)),
+            Fault::LastStep => (step < k).then(|| without(k - 1 - (k - 1) % step..k)),
+            Fault::Part => (k >= 4).then(|| without(k / 4..k / 2)),
+            Fault::HalfSums if !self.d.is_integer() => {
+                let half = format::find("f16").ok()?;
+                let rounded =
+                    |x: f64| half.encode_f64(x, Rounding::Rne, Overflow::Standard).map(|code| half.to_f64(code));
+                let sum = terms.chunks(16).try_fold(0.0, |sum, step| rounded(sum + step.iter().sum::<f64>()))?;
+                Some(alpha * sum + c + bias)
+            }
+            Fault::SwappedScales => {
+                scale_a.as_ref().filter(|scales| scales.columns > 1 && scales.columns % 2 == 0)?;
+                Some(alpha * self.terms(place, 1).iter().sum::<f64>() + c + bias)
+            }
+            Fault::WrongRow if self.factors.a.rows > 1 => {
+                let next = ElementPlace { row: (place.row + 1) % self.factors.a.rows, ..place };
+                Some(alpha * self.terms(next, 0).iter().sum::<f64>() + c + bias)
+            }
+            Fault::MissingC => (c != 0.0).then_some(exact - c),
+            Fault::MissingBias => (bias != 0.0).then_some(exact - bias),
+            Fault::HalfSums | Fault::WrongRow => None,
+        }
+    }
+}
+
+/// A relative error in percent, rounded down to two digits.
+fn percent(factor: f64) -> String {
+    let percent = factor * 100.0;
+    let unit = 10f64.powi(percent.log10().floor() as i32 - 1);
+    let text = format!("{:.1e}", (percent / unit).floor() * unit);
+    let rounded: f64 = text.parse().unwrap_or(percent);
+    if (1e-3..1e6).contains(&rounded) { format!("{rounded} %") } else { format!("{text} %") }
+}
+
+impl Missed {
+    /// The faults that all of some tests miss.
+    pub fn by_all(missed: &[Missed], names: &[&str]) -> Option<Missed> {
+        let mut tests = missed.iter().filter(|missed| names.contains(&missed.test.as_str()));
+        let first = tests.next()?.clone();
+        let least = |x: Option<f64>, y: Option<f64>| x.into_iter().chain(y).reduce(f64::min);
+        Some(tests.fold(first, |all, other| Missed {
+            test: all.test,
+            faults: all.faults.into_iter().filter(|fault| other.faults.contains(fault)).collect(),
+            last_k: all.last_k.into_iter().chain(other.last_k).min(),
+            factor: least(all.factor, other.factor),
+            error: least(all.error, other.error),
+        }))
+    }
+
+    /// The faults in words.
+    pub fn words(&self, k: usize) -> Vec<String> {
+        let word = |fault: &Fault| match fault {
+            Fault::Zeros => Some("a product of zeros".into()),
+            Fault::LastTile | Fault::LastStep if self.last_k.is_some_and(|last| last >= TILE.min(k / 2)) => None,
+            Fault::LastTile => Some(format!("the last {} of k missing", TILE.min(k.div_ceil(2)))),
+            Fault::LastStep => Some("the last step along k missing".into()),
+            fault => Some(fault.meaning().into()),
+        };
+        let mut words: Vec<String> = self.faults.iter().filter_map(word).collect();
+        match self.last_k {
+            None | Some(0) => (),
+            Some(last) if last == k => words.push("any end of k missing".into()),
+            Some(last) => words.push(format!("the last {last} of k missing")),
+        }
+        let factor = self.factor.filter(|factor| *factor > 0.0);
+        words.extend(factor.map(|factor| format!("all elements off by {} of their values", percent(factor))));
+        words
+    }
 }

@@ -4,16 +4,50 @@ use super::{
     CheckRequest, ElementVerdict, Outside,
     judge::ExactElements,
     tally::{LISTED, Limits, Tally},
+    tolerance::Basis,
 };
 use crate::{
     Result,
     base::{interrupt, parallel, work},
     device::ModelDevice,
-    product::{ElementPlace, Factors, Matrix, Product, bound::ElementBounds},
+    product::{
+        ElementPlace, Factors, Matrix, Product,
+        bound::{ElementBounds, ErrorBound, ProductBounds, RISK, has_order_free},
+    },
 };
 
 /// Products that are computed to compare bits of elements which are not the schedule's, about.
 const COMPARED_TERMS: usize = 1 << 27;
+
+/// An element of the sample: its exact value and its bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampledElement {
+    /// Its place among the rows and columns of the sample.
+    pub place: ElementPlace,
+    /// The exact value, to nearest.
+    pub exact: f64,
+    /// The bound of every order; `None` where only running bounds are known.
+    pub every_order: Option<f64>,
+    /// The running bound of the claimed schedule; `None` for a family.
+    pub running: Option<f64>,
+    /// Bound that an error exceeds with probability [`RISK`], if rounding errors are independent.
+    pub expected: f64,
+    /// The sum of the magnitudes of the terms.
+    pub magnitudes: f64,
+    /// The error of a product that a test computes in f64, where D is in f64.
+    pub reference_error: f64,
+}
+
+impl SampledElement {
+    /// The bound of a basis, where it is known.
+    pub(super) fn bound(&self, basis: Basis) -> Option<f64> {
+        match basis {
+            Basis::Magnitudes => self.every_order,
+            Basis::Running => self.running,
+            Basis::Expected => Some(self.expected),
+        }
+    }
+}
 
 /// The sample of a check.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,6 +56,8 @@ pub struct SampleCheck {
     pub rows: Vec<usize>,
     /// The columns.
     pub columns: Vec<usize>,
+    /// Elements, of all products of a batch.
+    pub elements: usize,
     /// Elements outside the running bound of the claimed schedule; `None` for a family.
     pub running_outside: Option<usize>,
     /// Some of them.
@@ -32,12 +68,18 @@ pub struct SampleCheck {
     pub equal_bits: Option<usize>,
     /// Elements whose D is the exact sum, correctly rounded.
     pub correctly_rounded: usize,
+    /// The elements with a finite exact value.
+    pub bounded: Vec<SampledElement>,
 }
 
 impl SampleCheck {
-    /// Number of elements.
-    pub fn elements(&self) -> usize {
-        self.rows.len() * self.columns.len()
+    /// Adds the sample of another product of a batch.
+    pub(super) fn add(&mut self, other: &SampleCheck) {
+        let sum = |x: Option<usize>, y: Option<usize>| Some(x? + y?);
+        self.elements += other.elements;
+        self.running_outside = sum(self.running_outside, other.running_outside);
+        self.equal_bits = sum(self.equal_bits, other.equal_bits);
+        self.correctly_rounded += other.correctly_rounded;
     }
 }
 
@@ -61,34 +103,36 @@ pub(super) fn sampled_places(factors: &Factors, elements: usize) -> (Vec<usize>,
 
 /// Computes a sample of elements in full.
 pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool) -> Result<SampleCheck> {
-    let CheckRequest { claim, factors, d, sample } = request;
+    let CheckRequest { factors, d, sample, .. } = request;
     interrupt::check()?;
     let (rows, columns) = sampled_places(factors, *sample);
-    let schedule = &claim.schedules[0];
     let places: Vec<(usize, usize)> =
         rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column))).collect();
-    let right: Vec<bool> = work::map(&places, |(row, column)| {
-        Ok::<bool, crate::Error>(exact.code(*row, *column) == Some(d.get(*row, *column)))
-    })?;
+    let rounded: Vec<Option<(f64, Option<u64>)>> =
+        work::map(&places, |(row, column)| Ok::<_, crate::Error>(exact.rounded(*row, *column, d.format)))?;
+    let is_right = |((row, column), rounded): &(&(usize, usize), &Option<(f64, Option<u64>)>)| {
+        rounded.is_some_and(|(_, code)| code == Some(d.get(*row, *column)))
+    };
     let mut check = SampleCheck {
-        correctly_rounded: right.iter().filter(|right| **right).count(),
+        elements: places.len(),
+        correctly_rounded: places.iter().zip(&rounded).filter(is_right).count(),
         rows,
         columns,
         ..SampleCheck::default()
     };
-    if !claim.is_exact {
-        return Ok(check);
-    }
+    let running = running_bounds(request, &places)?;
+    check.bounded = bounded(request, exact, &check, &rounded, running.as_deref())?;
+    let Some(running) = running else { return Ok(check) };
     let has_bits = same_bits(request, &check.rows, &check.columns)?;
     check.equal_bits = Some(has_bits.iter().filter(|equal| **equal).count());
     if !plain {
         // Running bounds have judged every element.
         return Ok(check);
     }
-    let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
-    let tallies = work::map(places.iter().zip(has_bits).collect::<Vec<_>>(), |((row, column), has_bits)| {
+    let judged: Vec<_> = places.iter().zip(running).zip(has_bits).collect();
+    let tallies = work::map(judged, |(((row, column), bound), has_bits)| {
         let mut tally = Tally::default();
-        tally.decide(exact, d, ElementPlace { row: *row, column: *column }, running(&bounds, *row, *column));
+        tally.decide(exact, d, ElementPlace { row: *row, column: *column }, limits(bound));
         // Bits decide before bounds.
         tally.settle(&[has_bits]);
         Ok::<Tally, crate::Error>(tally)
@@ -102,9 +146,55 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     Ok(check)
 }
 
-/// The limits of the running bound.
-fn running(bounds: &ElementBounds, row: usize, column: usize) -> Limits {
-    let bound = bounds.of(row, column);
+/// The running bounds of some elements; `None` for a family.
+fn running_bounds(request: &CheckRequest, places: &[(usize, usize)]) -> Result<Option<Vec<Option<ErrorBound>>>> {
+    let CheckRequest { claim, factors, .. } = request;
+    if !claim.is_exact {
+        return Ok(None);
+    }
+    let bounds = ElementBounds::new(&claim.model, &claim.schedules[0], factors)?;
+    work::map(places, |(row, column)| Ok::<_, crate::Error>(bounds.of(*row, *column))).map(Some)
+}
+
+/// The elements of the sample whose exact values are finite, with their bounds.
+fn bounded(
+    request: &CheckRequest,
+    exact: &ExactElements,
+    check: &SampleCheck,
+    rounded: &[Option<(f64, Option<u64>)>],
+    running: Option<&[Option<ErrorBound>]>,
+) -> Result<Vec<SampledElement>> {
+    let CheckRequest { claim, factors, d, .. } = request;
+    let SampleCheck { rows, columns, .. } = check;
+    let chosen = factors.chosen(rows, columns, claim.schedules[0].scales.as_ref());
+    let narrowed = claim.narrowed();
+    let bounds = has_order_free(&narrowed, &chosen).then(|| ProductBounds::new(&narrowed, &chosen)).transpose()?;
+    let element = |at: usize| {
+        let place = ElementPlace { row: at / columns.len(), column: at % columns.len() };
+        let value = rounded[at].map(|(value, _)| value).filter(|value| value.is_finite());
+        let running = running.map(|bounds| bounds[at]);
+        let reference = bounds.as_ref().map(|bounds| bounds.of(place.row, place.column));
+        let expected = match (&running, &reference, &bounds) {
+            (Some(running), ..) => running.map_or(f64::INFINITY, |bound| bound.probable(RISK)),
+            (None, Some(reference), Some(bounds)) => bounds.expected(reference, RISK),
+            _ => f64::INFINITY,
+        };
+        let in_d = ElementPlace { row: rows[place.row], column: columns[place.column] };
+        Ok::<_, crate::Error>(value.map(|value| SampledElement {
+            place,
+            exact: value,
+            every_order: reference.map(|reference| reference.bound),
+            running: running.map(|bound| bound.map_or(f64::INFINITY, |bound| bound.finite())),
+            expected,
+            magnitudes: exact.magnitudes(in_d),
+            reference_error: if d.format.bits == 64 { exact.reference_error(in_d) } else { 0.0 },
+        }))
+    };
+    Ok(work::map(0..rounded.len(), element)?.into_iter().flatten().collect())
+}
+
+/// The limits of a running bound.
+fn limits(bound: Option<ErrorBound>) -> Limits {
     Limits {
         bound: bound.map_or(f64::INFINITY, |bound| bound.finite()),
         may_overflow: bound.is_none_or(|bound| bound.may_overflow()),
@@ -163,7 +253,7 @@ pub(super) fn known(
             if interrupt::check().is_err() {
                 break;
             }
-            tally.decide(exact, d, ElementPlace { row, column }, running(bounds, row, column));
+            tally.decide(exact, d, ElementPlace { row, column }, limits(bounds.of(row, column)));
         }
         let count = d.columns as u64;
         done(finished.fetch_add(count, std::sync::atomic::Ordering::Relaxed) + count);

@@ -2,11 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::{ProductCheck, SampleCheck, judge::ExactElements, tolerance};
+use super::{
+    ProductCheck, SampleCheck,
+    criterion::{Compared, Measured},
+    judge::ExactElements,
+    tolerance::{self, Basis},
+};
 use crate::product::{ElementPlace, Matrix, bound::ElementReference};
 
 /// Elements outside that are listed, at most.
 pub(super) const LISTED: usize = 64;
+/// The least ratio of an error to the error of the reference, by which the error is measured for tests.
+const RESOLUTION: f64 = 16.0;
 
 /// The verdict about an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +58,27 @@ pub(super) struct Limits {
     pub(super) may_saturate: bool,
 }
 
+/// The elements that a test has seen, and the products that their bounds allow.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct CriterionTally {
+    pub(super) d: Measured,
+    pub(super) bounds: Measured,
+}
+
+impl CriterionTally {
+    pub(super) fn add(&mut self, other: &CriterionTally) {
+        self.d.add(&other.d);
+        self.bounds.add(&other.bounds);
+    }
+}
+
 /// Verdicts about the elements so far, and what was measured of the elements that have one.
 #[derive(Default)]
 pub(super) struct Tally {
+    /// The tests of the request, each with what it has seen.
+    criteria: Vec<CriterionTally>,
+    /// Elements that no test compares, as the exact value is an infinity or a NaN.
+    not_compared: usize,
     within: usize,
     overflowed: usize,
     undecided: usize,
@@ -84,22 +109,43 @@ impl Tally {
         let ElementReference { bound, may_overflow, may_saturate, .. } = *element;
         let limits = Limits { bound, may_overflow, may_saturate };
         let error = (value - element.value).abs();
-        if value.is_finite() && bound.is_finite() && error + element.off <= bound {
+        // A test of D takes the exact sum where the reference does not resolve the error.
+        let is_resolved = exact.criteria.is_empty() || element.off * RESOLUTION <= error;
+        if value.is_finite() && bound.is_finite() && error + element.off <= bound && is_resolved {
+            self.compare(exact, d, Compared { exact: element.value, d: value, error }, bound);
             self.enter(ElementVerdict::Within, Outside { row, column, d: value, exact: element.value, error, bound });
             self.widen(exact, d, place, element.value.abs() - element.off, limits);
             return;
         }
-        self.decided_exactly += 1;
+        self.decided_exactly += usize::from(is_resolved);
         self.decide(exact, d, place, limits);
     }
 
     /// Judges an element by its exact sum.
     pub(super) fn decide(&mut self, exact: &ExactElements, d: &Matrix, place: ElementPlace, limits: Limits) {
         let (verdict, element) = exact.judge(d, place, limits);
+        let Outside { d: value, exact: exact_value, error, .. } = element;
+        self.compare(exact, d, Compared { exact: exact_value, d: value, error }, limits.bound);
         self.enter(verdict, element);
         // Infinities and NaNs that the operands make have no bound to cover.
         if !element.exact.is_nan() && verdict != ElementVerdict::Undecided {
             self.widen(exact, d, place, element.exact.abs(), limits);
+        }
+    }
+
+    /// Shows an element to the tests.
+    fn compare(&mut self, exact: &ExactElements, d: &Matrix, compared: Compared, bound: f64) {
+        if exact.criteria.is_empty() {
+            return;
+        }
+        if !compared.exact.is_finite() {
+            self.not_compared += 1;
+            return;
+        }
+        self.criteria.resize(exact.criteria.len(), CriterionTally::default());
+        for (criterion, tally) in exact.criteria.iter().zip(&mut self.criteria) {
+            criterion.note(&mut tally.d, compared, d.format);
+            criterion.note_bound(&mut tally.bounds, compared.exact, bound, d.format);
         }
     }
 
@@ -177,6 +223,9 @@ impl Tally {
     }
 
     pub(super) fn add(&mut self, other: Tally) {
+        self.criteria.resize(self.criteria.len().max(other.criteria.len()), CriterionTally::default());
+        self.criteria.iter_mut().zip(&other.criteria).for_each(|(criterion, other)| criterion.add(other));
+        self.not_compared += other.not_compared;
         self.within += other.within;
         self.overflowed += other.overflowed;
         self.undecided += other.undecided;
@@ -190,7 +239,7 @@ impl Tally {
     }
 
     /// The result of a check. A check without a sample was interrupted.
-    pub(super) fn finished(mut self, d: &Matrix, sample: Option<SampleCheck>) -> ProductCheck {
+    pub(super) fn finished(mut self, d: &Matrix, basis: Basis, sample: Option<SampleCheck>) -> ProductCheck {
         let elements = self.judged();
         self.settle(&[]);
         self.outside.sort_by(|x, y| {
@@ -214,7 +263,9 @@ impl Tally {
             tightest: self.largest_ratio,
             largest_error: self.largest_error,
             largest_bound: self.largest_bound,
-            tolerance: tolerance::derived(d.format, self.absolute_tolerance),
+            tolerance: tolerance::derived(d.format, basis, self.absolute_tolerance, elements),
+            criteria: self.criteria,
+            not_compared: self.not_compared,
             diagnosis: None,
             sample: sample.unwrap_or_default(),
         }

@@ -1,23 +1,49 @@
 //! Tolerances of tests: |D - reference| <= atol + rtol |reference|.
 
-use crate::format::Format;
+use super::{Criterion, SampledElement, sample::SampleCheck};
+use crate::{base::named::named, format::Format};
+
+named! {
+    /// The basis of a tolerance: what it is proven for.
+    pub enum Basis {
+        Magnitudes = "magnitudes": "proven for any operands with these magnitudes, in every order that the claim allows";
+        Running = "running": "proven for these operands, in the claimed order";
+        Expected = "expected": "statistical: an element exceeds it with probability 10^-6 at most, if rounding errors are independent and uniform";
+    }
+}
 
 /// An absolute and a relative tolerance, as tests of NumPy and PyTorch take them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tolerance {
-    /// Where it comes from.
-    pub name: String,
+    /// Its basis.
+    pub basis: Basis,
     /// The absolute tolerance.
     pub atol: f64,
     /// The relative tolerance.
     pub rtol: f64,
+    /// Elements whose bounds it covers.
+    pub elements: usize,
 }
 
 impl Tolerance {
-    /// True if a value passes beside its reference.
-    pub fn passes(&self, value: f64, reference: f64) -> bool {
-        (value - reference).abs() <= self.atol + self.rtol * reference.abs()
+    /// The test with this tolerance.
+    pub fn criterion(&self) -> Criterion {
+        Criterion::close(self.basis.name(), self.atol, self.rtol)
     }
+}
+
+/// The tolerances that the bounds of a sample justify, but that of a basis which all elements justify.
+pub(super) fn of_sample(d: &Format, sample: &SampleCheck, known: Option<Basis>) -> Vec<Tolerance> {
+    let of_basis = |basis: Basis| {
+        let bounds: Option<Vec<(f64, &SampledElement)>> =
+            sample.bounded.iter().map(|element| Some((element.bound(basis)?, element))).collect();
+        let rest = |(bound, element): &(f64, &SampledElement)| {
+            bound + element.reference_error - relative(d) * element.exact.abs()
+        };
+        let bounds = bounds.filter(|bounds| !bounds.is_empty())?;
+        derived(d, basis, bounds.iter().map(rest).fold(0.0, f64::max), bounds.len())
+    };
+    Basis::ALL.into_iter().filter(|basis| Some(*basis) != known).filter_map(of_basis).collect()
 }
 
 /// The relative tolerance that goes with a format of D: its unit roundoff; 0 for integers.
@@ -27,12 +53,25 @@ pub(super) fn relative(d: &Format) -> f64 {
 
 /// The tolerance that every element within its bound passes.
 ///
-/// `rest` is the most that the relative tolerance leaves of a bound.
+/// `rest` is the most that the relative tolerance leaves of a bound, among so many elements.
 ///
 /// `None` if a bound is infinite.
-pub(super) fn derived(d: &Format, rest: f64) -> Option<Tolerance> {
+pub(super) fn derived(d: &Format, basis: Basis, rest: f64, elements: usize) -> Option<Tolerance> {
     let rest = rest.max(0.0);
-    rest.is_finite().then(|| Tolerance { name: "derived".into(), atol: rounded_up(rest), rtol: relative(d) })
+    rest.is_finite().then(|| Tolerance { basis, atol: rounded_up(rest), rtol: relative(d), elements })
+}
+
+/// The tolerances of all products of a batch: the largest of each basis that every product has.
+pub(super) fn common(mut each: impl Iterator<Item = Vec<Tolerance>>) -> Vec<Tolerance> {
+    let first = each.next().unwrap_or_default();
+    each.fold(first, |all, other| {
+        let larger = |tolerance: Tolerance| {
+            let other = other.iter().find(|other| other.basis == tolerance.basis)?;
+            let elements = tolerance.elements + other.elements;
+            Some(Tolerance { atol: tolerance.atol.max(other.atol), elements, ..tolerance })
+        };
+        all.into_iter().filter_map(larger).collect()
+    })
 }
 
 /// A number rounded up to two digits.

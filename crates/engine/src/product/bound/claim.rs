@@ -104,6 +104,18 @@ impl Claim {
         Ok((claim, factors))
     }
 
+    /// The claim of a family whose products are multiplied by alpha, with beta C or a bias added.
+    pub fn with_addends(mut self, alpha: f64, beta: f64, factors: &Factors) -> Claim {
+        if self.is_exact
+            || self.schedules[0].alpha == alpha && factors.c.is_none() && factors.bias.is_none() && alpha == 1.0
+        {
+            return self;
+        }
+        self.schedules.iter_mut().for_each(|schedule| (schedule.alpha, schedule.beta) = (alpha, beta));
+        self.words += ", with alpha, C or a bias entering after the sum";
+        self
+    }
+
     /// The claim of schedules that take operands as they are, and the operands as they round them.
     ///
     /// # Errors
@@ -219,6 +231,11 @@ impl Claim {
         let sums = sums.join(" or ");
         let words = format!("any order of any {a} x {b} instruction of {} that sums in {sums}, D in {d}", model.name);
         Ok(Claim { words, model, schedules, is_exact: false })
+    }
+
+    /// The claim on some rows and columns of the operands, each with its scales.
+    pub fn narrowed(&self) -> Claim {
+        Claim { schedules: self.schedules.iter().map(Schedule::narrowed).collect(), ..self.clone() }
     }
 
     /// A note on the instructions that a family leaves out: those that sum in a narrow format.

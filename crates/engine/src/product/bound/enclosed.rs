@@ -18,6 +18,8 @@ named! {
     }
 }
 
+/// Probability with which the probable bound of an element may fail.
+pub const RISK: f64 = 1e-6;
 /// Number of sources.
 const SOURCES: usize = ErrorSource::ALL.len();
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Claim, ElementBounds, ProductBounds, product::is_bare};
+use super::{Claim, ElementBounds, ProductBounds, product::has_order_free};
 use crate::{
     Result,
     base::{interrupt, work},
@@ -18,7 +18,7 @@ use crate::{
 /// As [`ProductBounds::new`] and [`ElementBounds::new`]; [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn bounds_matrix(claim: &Claim, factors: &Factors, done: &(dyn Fn(u64) + Sync)) -> Result<Matrix> {
     let schedule = &claim.schedules[0];
-    if !is_bare(schedule, factors) {
+    if !has_order_free(claim, factors) {
         return running_matrix(claim, schedule, factors, done);
     }
     let (rows, columns) = (factors.a.rows, factors.b.columns);

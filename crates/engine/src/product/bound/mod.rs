@@ -5,6 +5,7 @@
 //! operands (a running error analysis), and [`OrderFreeBounds`] every order of a sum from the sum of |a b| alone. A bound of zero says
 //! that the result is exact.
 
+mod added;
 mod claim;
 mod element;
 mod enclosed;
@@ -20,9 +21,9 @@ mod walk;
 pub use claim::{Claim, LibraryFamily, Origin};
 pub use element::ElementBounds;
 pub use enclosed::{Enclosed, power};
-pub use enclosed::{ErrorBound, ErrorSource};
+pub use enclosed::{ErrorBound, ErrorSource, RISK};
 pub use instruction::InstructionBounds;
 pub use magnitude::{Magnitudes, OrderFreeBounds};
 pub use matrix::{bounds_matrix, running_matrix};
-pub use product::{ElementReference, ProductBounds, is_bare};
+pub use product::{ElementReference, ProductBounds, has_order_free, is_bare};
 pub use relative::RelativeBound;

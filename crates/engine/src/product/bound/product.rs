@@ -13,11 +13,12 @@ use ndarray::{Array2, ArrayView2, LinalgScalar, linalg::general_mat_mul, s};
 
 use super::{
     Claim, Magnitudes, OrderFreeBounds,
+    added::Addends,
     enclosed::{Enclosed, NO_QUANTUM, ZERO_QUANTUM, exponent, power, product_up},
     operand::Operand,
 };
 use crate::{
-    Error, Result,
+    Result,
     arithmetic::Unpack,
     base::{interrupt, parallel},
     format::{Class, Format},
@@ -70,6 +71,8 @@ struct Line {
 
 /// The bounds of all elements of a product by a claim, whatever the order.
 pub struct ProductBounds {
+    /// The factors and addends, of products that are not A times B alone.
+    addends: Option<Addends>,
     bounds: Vec<OrderFreeBounds>,
     rows: Vec<Line>,
     columns: Vec<Line>,
@@ -82,6 +85,8 @@ pub struct ProductBounds {
     deciding_bits: i32,
     /// Bounds of sums by the claim, whatever the operands.
     known: Arc<Mutex<HashMap<BoundKey, SumBound>>>,
+    /// Probable bounds by the bits of a sum and of the probability.
+    probable: Arc<Mutex<HashMap<(u64, u64), f64>>>,
 }
 
 /// The bounds of sums before they are rounded to D's format, and of those that are not rounded.
@@ -104,28 +109,35 @@ enum Values {
     Double(Vec<f64>, Vec<f64>),
 }
 
+/// The bits of a magnitude, rounded up to those by which bounds are kept.
+fn bucket(magnitude: f64) -> u64 {
+    let shift = 52 - BUCKET_BITS;
+    (magnitude.to_bits() + (1u64 << shift) - 1) >> shift << shift
+}
+
+/// True if a product has bounds of every order: A times B alone, or the product of a family.
+pub fn has_order_free(claim: &Claim, factors: &Factors) -> bool {
+    !claim.is_exact || is_bare(&claim.schedules[0], factors)
+}
+
 /// True if D is A times B alone: without C, a bias, alpha, or scales outside the instruction.
 pub fn is_bare(schedule: &Schedule, factors: &Factors) -> bool {
     factors.c.is_none() && factors.bias.is_none() && schedule.scales.is_none() && schedule.alpha == 1.0
 }
 
 impl ProductBounds {
-    /// The bounds of A times B.
+    /// The bounds of A times B; by a family also of alpha A B + beta C + bias, which enter in the register after the sum.
     ///
     /// # Errors
-    /// Operands in other formats than the claim's instructions take; C, a bias, alpha or scales outside of the instruction, for which only
-    /// bounds of known operands are given.
+    /// Operands in other formats than the claim's instructions take; one schedule with C, a bias, alpha or scales, and what has only bounds
+    /// of known operands.
     pub fn new(claim: &Claim, factors: &Factors) -> Result<ProductBounds> {
         let schedule = &claim.schedules[0];
-        if !is_bare(schedule, factors) {
-            return Err(Error::request("bounds of every order are for A times B alone"));
-        }
+        let addends = Addends::of(claim, factors)?;
         let k = factors.k();
-        let bounds = claim
-            .schedules
-            .iter()
-            .map(|schedule| OrderFreeBounds::new(&claim.model, schedule, k))
-            .collect::<Result<Vec<_>>>()?;
+        let sums = claim.schedules.iter().map(|schedule| Schedule { alpha: 1.0, ..schedule.clone() });
+        let bounds =
+            sums.map(|schedule| OrderFreeBounds::new(&claim.model, &schedule, k)).collect::<Result<Vec<_>>>()?;
         let programs = claim
             .schedules
             .iter()
@@ -152,7 +164,18 @@ impl ProductBounds {
         let least = if single { -149 } else { -1074 };
         // Fraction bits beyond which no alignment and no rounding of the register looks.
         let deciding_bits = if schedule.register().bits > 32 { 64 } else { 40 };
-        Ok(ProductBounds { bounds, rows, columns, k, values, least, deciding_bits, known: Arc::default() })
+        Ok(ProductBounds {
+            bounds,
+            rows,
+            columns,
+            k,
+            values,
+            least,
+            deciding_bits,
+            known: Arc::default(),
+            probable: Arc::default(),
+            addends,
+        })
     }
 
     /// The bounds of other operands with as many terms, by the same claim.
@@ -163,13 +186,50 @@ impl ProductBounds {
         Ok(ProductBounds { known: Arc::clone(&self.known), ..ProductBounds::new(claim, factors)? })
     }
 
+    /// The same bounds, with references that are summed in f64.
+    pub fn in_doubles(mut self) -> ProductBounds {
+        if let Values::Single(a, b) = &self.values {
+            let [a, b] = [a, b].map(|values| values.iter().copied().map(f64::from).collect());
+            (self.values, self.least) = (Values::Double(a, b), -1074);
+        }
+        self
+    }
+
+    /// The bound of an element's sum that errors exceed with probability `risk`, by the widest schedule.
+    ///
+    /// Rounding errors are taken as independent and uniform, as by [`ErrorBound::probable`](super::ErrorBound::probable); the magnitudes
+    /// of the terms add up to `magnitudes`.
+    fn probable(&self, magnitudes: f64, risk: f64) -> f64 {
+        let lock = || self.probable.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = bucket(magnitudes);
+        if let Some(known) = lock().get(&(bucket, risk.to_bits())) {
+            return *known;
+        }
+        let sum = Magnitudes::of_sum(f64::from_bits(bucket));
+        let bound = self.bounds.iter().map(|bounds| bounds.of(&sum).probable(risk)).fold(0.0, f64::max);
+        lock().insert((bucket, risk.to_bits()), bound);
+        bound
+    }
+
+    /// The bound of an element that errors exceed with probability `risk`; with addends that of their roundings, too.
+    pub fn expected(&self, element: &ElementReference, risk: f64) -> f64 {
+        match self.addends {
+            None => self.probable(element.magnitudes, risk).min(element.bound),
+            Some(_) => element.bound,
+        }
+    }
+
     /// The reference of one element.
     pub fn of(&self, row: usize, column: usize) -> ElementReference {
         let (value, magnitudes) = match &self.values {
             Values::Single(a, b) => self.sums_of(a, b, row, column),
             Values::Double(a, b) => self.sums_of(a, b, row, column),
         };
-        self.element(&mut HashMap::new(), row, column, value, magnitudes)
+        self.with_addends(row, column, self.element(&mut HashMap::new(), row, column, value, magnitudes))
+    }
+
+    fn with_addends(&self, row: usize, column: usize, element: ElementReference) -> ElementReference {
+        self.addends.as_ref().map_or(element, |addends| addends.added(row, column, element))
     }
 
     /// The sum of the terms of an element, and of their magnitudes.
@@ -211,6 +271,7 @@ impl ProductBounds {
                 for x in 0..width {
                     let at = y * width + x;
                     let element = self.element(&mut known, row + y, column + x, sums[at], magnitudes[at]);
+                    let element = self.with_addends(row + y, column + x, element);
                     visit(&mut state, row + y, column + x, &element);
                 }
             }
@@ -289,10 +350,8 @@ impl ProductBounds {
             let (may_overflow, may_saturate) = (false, false);
             return ElementReference { value: 0.0, off: 0.0, bound: 0.0, may_overflow, may_saturate, magnitudes: 0.0 };
         }
-        let shift = 52 - BUCKET_BITS;
-        let bucket = (sum_up.to_bits() + (1u64 << shift) - 1) >> shift << shift;
         // An exact sum of integers is bounded as it is: the last bucket of a binade would reach the next.
-        let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket };
+        let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket(sum_up) };
         let quantum = if off > 0.0 && quantum < exponent(sum_up) - self.deciding_bits { NO_QUANTUM } else { quantum };
         let most = (x.loose || y.loose).then_some(x.exponent + y.exponent).filter(|most| *most > exponent(sum_up));
         let bound = *known.entry((bucket, most, quantum)).or_insert_with(|| {

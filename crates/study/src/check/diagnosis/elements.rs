@@ -221,11 +221,16 @@ impl<'a> Elements<'a> {
             true => Bounds::Running(Box::new(ElementBounds::new(&self.claim.model, schedule, factors)?)),
             false => {
                 // The bounds of the claimed product serve its variants too.
+                let Schedule { alpha, beta, .. } = *schedule;
+                let mut claim = self.claim.clone();
+                if !claim.is_exact {
+                    claim.schedules.iter_mut().for_each(|schedule| (schedule.alpha, schedule.beta) = (alpha, beta));
+                }
                 Bounds::EveryOrder(match self.every_order.get() {
-                    Some(known) => known.of_other(&self.claim, factors)?,
+                    Some(known) => known.of_other(&claim, factors)?,
                     None => {
-                        let first = ProductBounds::new(&self.claim, factors)?;
-                        let bounds = first.of_other(&self.claim, factors)?;
+                        let first = ProductBounds::new(&claim, factors)?;
+                        let bounds = first.of_other(&claim, factors)?;
                         self.every_order.get_or_init(|| first);
                         bounds
                     }

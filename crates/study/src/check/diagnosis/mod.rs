@@ -15,7 +15,7 @@ use super::{CheckRequest, Outside, ProductCheck};
 use crate::{
     Result,
     base::named::named,
-    product::{bound::is_bare, places},
+    product::{bound::has_order_free, places},
     report::grouped,
 };
 
@@ -133,10 +133,9 @@ const OF_ALL_ELEMENTS: &[Search] = &[
 ///
 /// `None` without an error.
 pub(super) fn diagnose(request: &CheckRequest, check: &ProductCheck) -> Result<Option<Diagnosis>> {
-    let is_bare = is_bare(&request.claim.schedules[0], request.factors);
     let (listed, is_running) = match check.outside.is_empty() {
         true => (&check.sample.outside, true),
-        false => (&check.outside, !is_bare),
+        false => (&check.outside, !has_order_free(request.claim, request.factors)),
     };
     if listed.is_empty() {
         return Ok(None);

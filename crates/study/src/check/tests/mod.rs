@@ -5,11 +5,15 @@ mod corners;
 mod ends;
 mod injected;
 mod library;
+mod missed;
 mod reproduced;
 
 use proptest::prelude::*;
 
-use super::{Cause, CheckRequest, ProductCheck, Tolerance, check, power::power};
+use super::{
+    Cause, CheckRequest, CheckedProduct, Criterion, ProductCheck, check,
+    power::{Test, power},
+};
 use crate::{
     arithmetic::Model,
     device::ModelDevice,
@@ -224,7 +228,7 @@ fn a_product_with_block_scales_is_judged_by_the_instructions_that_have_these_sca
 }
 
 fn checked(claim: &Claim, factors: &Factors, d: &Matrix) -> ProductCheck {
-    check(&CheckRequest { claim, factors, d, sample: 100 }, &|_| ()).unwrap()
+    check(&CheckRequest { claim, factors, d, sample: 100, criteria: &[] }, &|_| ()).unwrap()
 }
 
 fn formats(d: &str) -> [&'static Format; 3] {
@@ -304,17 +308,18 @@ fn the_power_of_a_tolerance_tells_which_faults_pass() {
     let factors = factors(&schedule, ProductShape { m: 20, n: 20, k: 256 }, 5, 3);
     let d = product(&hopper, &schedule, &factors);
     let claim = Claim::of_schedule(hopper, schedule);
-    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 100 };
-    let all: Vec<usize> = (0..20).collect();
-    let loose = Tolerance { name: "loose".into(), atol: 1e6, rtol: 0.0 };
-    let results = power(&request, &all, &all, &[loose]).unwrap();
-    assert!(results.iter().filter(|result| result.test == "loose").all(|result| !result.is_found()));
+    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 100, criteria: &[] };
+    let check = check(&request, &|_| ()).unwrap();
+    let mut tests = Test::of_bounds(&check.sample);
+    tests.push(Test::written(&Criterion::parse("1e6,0").unwrap()));
+    let results = power(&[CheckedProduct { request, check }], &tests).unwrap().found;
+    assert!(results.iter().filter(|result| result.test == "1e6,0").all(|result| !result.is_found()));
     let bound: Vec<&str> = results
         .iter()
         .filter(|result| result.test == "bound" && result.is_found())
         .map(|result| result.fault.name())
         .collect();
-    assert_eq!(bound, ["zeros", "last-tile", "last-step", "f16-sums", "lost-part", "wrong-row"]);
+    assert_eq!(bound, ["zeros", "sign", "last-tile", "last-step", "f16-sums", "lost-part", "wrong-row"]);
 }
 
 #[test]
