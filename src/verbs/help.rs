@@ -174,6 +174,7 @@ const HOMONYMS: &[(&str, &str)] = &[
     ("scale-b", "scales of a file; in explain values"),
     ("scale-rule", "quantise compares several rules"),
     ("shape", "the shape of one drawn product; emulate draws several"),
+    ("tile", "a tile of a recording; in attention the keys of a tile"),
     ("tiles", "tiles of a recording; the fewest tiles of a kit"),
     ("to", "quantise compares several formats; calc converts single values"),
 ];
