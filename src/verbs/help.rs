@@ -177,6 +177,7 @@ const HOMONYMS: &[(&str, &str)] = &[
     ("scale-rule", "quantise compares several rules"),
     ("schedule", "a schedule that options change; in explain the schedule of an element"),
     ("shape", "the shape of one drawn product; emulate draws several"),
+    ("tile", "a tile of a recording; in attention the keys of a tile"),
     ("tiles", "tiles of a recording; the fewest tiles of a kit"),
     ("to", "quantise compares several formats; calc converts single values"),
 ];

@@ -10,7 +10,9 @@ use crate::{
 
 /// Unit roundoff of f32.
 pub(super) const U: f64 = f64::from_bits((1023 - 24) << 52);
-/// Error of exp in f32 by default, relative: two units in the last place, as the PTX ISA says of ex2.approx.
+/// Relative error of exp in f32 by default: two units in the last place.
+///
+/// The PTX ISA promises it for ex2.approx.
 pub const EXP_ERROR: f64 = f64::from_bits((1023 - 22) << 52);
 /// Smallest number of keys of a tile by default.
 pub const TILE: usize = 16;

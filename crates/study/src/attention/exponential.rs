@@ -10,7 +10,9 @@ pub(super) const ERROR: f64 = f64::from_bits((1023 - 46) << 52);
 /// Arguments below this one give 0, instead of a number below 2^-1021.
 pub(super) const LEAST: f64 = -708.0;
 
-/// ln 2 in two parts; the first has 32 bits, so that its products with integers below 2^11 are exact.
+/// ln 2 in two parts; the first has 32 bits.
+///
+/// Its products with integers below 2^11 are exact.
 const LN2_HIGH: f64 = f64::from_bits(0x3FE6_2E42_FEE0_0000);
 const LN2_LOW: f64 = f64::from_bits(0x3DEA_39EF_3579_3C76);
 

@@ -61,7 +61,7 @@ pub struct FaultPower {
     pub name: &'static str,
     /// Places at which it was tried.
     pub places: usize,
-    /// Places at which an element of the sample would be outside, whatever the rounding of the faulty kernel.
+    /// Places at which an element of the sample would be outside, however the kernel rounds.
     pub detected: usize,
 }
 
@@ -121,7 +121,7 @@ fn faults(operands: &Operands, claim: &AttentionClaim) -> Vec<Fault> {
             add("keys-of-another-head", format!("K and V are of the head {shift} behind"), Change::Keys(shift));
         }
         if operands.q.heads > heads {
-            add("heads-in-turn", "Heads of K and V go to those of Q in turn".into(), Change::InTurn);
+            add("heads-in-turn", "Heads of K and V serve the heads of Q in turn".into(), Change::InTurn);
         }
     }
     let keys = operands.k.rows;

@@ -159,7 +159,7 @@ impl Operands {
         }
         if !q.heads.is_multiple_of(k.heads) {
             return unfit(format!(
-                "Q has {} heads and K {}: the heads of Q must be a multiple of those of K",
+                "Q has {} heads and K {}: their ratio must be an integer, as Q has a multiple of the heads of K",
                 q.heads, k.heads
             ));
         }

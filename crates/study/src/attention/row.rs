@@ -1,4 +1,6 @@
-//! Weights of a row with their errors, and the bound of an element: the derivation stands in docs/attention.md.
+//! Weights of a row with their errors, and the bound of an element.
+//!
+//! The derivation stands in docs/attention.md.
 
 use super::{
     claim::{Constants, U},
@@ -6,13 +8,17 @@ use super::{
 };
 use crate::base::named::named;
 
-/// Distance below the largest score from which a weight vanishes: e^-200 is far below the smallest number of f32.
+/// Distance below the largest score from which a weight vanishes.
+///
+/// e^-200 is far below the smallest number of f32.
 const VANISHING: f64 = 200.0;
 /// Largest logarithm of a weight's error that is bounded.
 const LARGEST: f64 = 0.5;
 /// Room for products of errors, and for the roundings of the bound itself.
 const SLACK: f64 = 1.0 + 1.0 / 1024.0;
-/// Roundings in f32 of a score and of the argument of exp, each relative to the largest magnitudes of its parts.
+/// Roundings in f32 of a score and of the argument of exp.
+///
+/// Each is relative to the largest magnitudes of its parts.
 const SCORE_ROUNDINGS: f64 = 10.0;
 /// Roundings of queries and keys that are multiplied by the root of the scale.
 const ROOT_ROUNDINGS: f64 = 2.0;

@@ -9,7 +9,9 @@ const PLACES: usize = 16;
 /// The errors of all sums of a claim, whatever the order of their terms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RelativeBound {
-    /// Largest error of a sum over the sum of |a b|, of normal operands and without overflow and underflow.
+    /// Largest error of a sum over the sum of |a b|.
+    ///
+    /// It holds for normal operands, without overflow and underflow.
     pub rate: f64,
     /// True if a unit takes subnormal operands for zero.
     pub is_flushing: bool,
