@@ -256,7 +256,8 @@ fn an_element_of_a_product_of_files_is_explained_step_by_step() {
         assert_eq!(run.status, status, "{}", run.stderr);
         run
     };
-    let report = validate_report(&explain("4,3", &["--d", &given, "--schedule", &split, "--model", "ampere"], 0).stdout);
+    let report =
+        validate_report(&explain("4,3", &["--d", &given, "--schedule", &split, "--model", "ampere"], 0).stdout);
     let steps = report["tables"]["element_steps"].as_array().unwrap();
     assert_eq!(steps.len(), 8, "{report}");
     assert_eq!((&steps[4]["part"], &steps[4]["k"]), (&2.into(), &"64..79".into()));

@@ -18,9 +18,8 @@ fn made(factors: &Factors, element: &dyn Fn(&[f32], &[f32]) -> f32) -> Matrix {
     let row = |row: usize| (0..factors.k()).map(|k| factors.a.value(row, k) as f32).collect::<Vec<_>>();
     let column = |column: usize| (0..factors.k()).map(|k| factors.b.value(k, column) as f32).collect::<Vec<_>>();
     let (rows, columns) = (factors.a.rows, factors.b.columns);
-    let codes: Vec<u64> = (0..rows * columns)
-        .map(|at| element(&row(at / columns), &column(at % columns)).to_bits().into())
-        .collect();
+    let codes: Vec<u64> =
+        (0..rows * columns).map(|at| element(&row(at / columns), &column(at % columns)).to_bits().into()).collect();
     Matrix::of_values(rows, columns, format::find("f32").unwrap(), &codes)
 }
 
@@ -122,9 +121,8 @@ fn exact_sums_are_named() {
     let once = |x: &[f32], y: &[f32]| exact(x, y) as f32 * unit;
     is_named(&half, &once, "the exact sum of all products, rounded once to f32");
     let running = |x: &[f32], y: &[f32]| {
-        let add = |sum: f32, (x, y): (&[f32], &[f32])| {
-            (exact(x, y) + (f64::from(sum) * 2f64.powi(48)) as i128) as f32 * unit
-        };
+        let add =
+            |sum: f32, (x, y): (&[f32], &[f32])| (exact(x, y) + (f64::from(sum) * 2f64.powi(48)) as i128) as f32 * unit;
         x.chunks(16).zip(y.chunks(16)).fold(0.0, add)
     };
     is_named(

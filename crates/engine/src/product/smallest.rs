@@ -253,7 +253,9 @@ mod tests {
 
     #[test]
     fn terms_that_cancel_a_sum_add_up_to_it() {
-        for (a, b, value) in [("bf16", "bf16", -0.999_999_940_395_355_2), ("f16", "f16", 3e-5), ("e4m3", "e5m2", 1536.0)] {
+        for (a, b, value) in
+            [("bf16", "bf16", -0.999_999_940_395_355_2), ("f16", "f16", 3e-5), ("e4m3", "e5m2", 1536.0)]
+        {
             let (a, b) = (find(a).unwrap(), find(b).unwrap());
             let terms = cancelling(value, a, b).unwrap();
             let sum: f64 = terms.iter().map(|(x, y)| a.to_f64(*x) * b.to_f64(*y)).sum();

@@ -72,7 +72,9 @@ impl ElementRequest<'_> {
         }
         if let Some(d) = d.filter(|d| (d.rows, d.columns) != (rows, columns)) {
             let shape = d.shape();
-            return Err(Error::request(format!("D is {shape}, and A times B is {rows} x {columns}: D is another product")));
+            return Err(Error::request(format!(
+                "D is {shape}, and A times B is {rows} x {columns}: D is another product"
+            )));
         }
         let one = factors.chosen(&[row], &[column], schedule.scales.as_ref());
         let one = one.rounded(schedule)?.into_owned();
@@ -152,7 +154,11 @@ fn step_rows(schedule: &Schedule, factors: &Factors, sums: &[StepSum]) -> Vec<El
             part: number(place.part, several[0]),
             run: number(place.run, several[1]),
             accumulator: number(place.accumulator, several[2]),
-            k: if step.k.len() == 1 { step.k.start.to_string() } else { format!("{}..{}", step.k.start, step.k.end - 1) },
+            k: if step.k.len() == 1 {
+                step.k.start.to_string()
+            } else {
+                format!("{}..{}", step.k.start, step.k.end - 1)
+            },
             sum: i.d.decode(step.sum).decimal(),
             code: i.d.hex(step.sum),
             error,

@@ -74,7 +74,9 @@ crate::rows! {
 impl CaptureRow {
     /// True if a schedule or a scheme gives every element of D.
     pub fn is_found(&self) -> bool {
-        [Outcome::Decided, Outcome::Open, Outcome::Plain, Outcome::Scheme].iter().any(|outcome| outcome.name() == self.outcome)
+        [Outcome::Decided, Outcome::Open, Outcome::Plain, Outcome::Scheme]
+            .iter()
+            .any(|outcome| outcome.name() == self.outcome)
     }
 }
 

@@ -196,9 +196,9 @@ impl RegisterArithmetic for PlainRegister {
         match self {
             PlainRegister::Native(register) => register.round(x),
             PlainRegister::Narrow(_) if x.is_nan() => x,
-            PlainRegister::Narrow(format) => format
-                .encode_f64(x, Rounding::Rne, Overflow::Standard)
-                .map_or(f64::NAN, |code| value(format, code)),
+            PlainRegister::Narrow(format) => {
+                format.encode_f64(x, Rounding::Rne, Overflow::Standard).map_or(f64::NAN, |code| value(format, code))
+            }
         }
     }
 

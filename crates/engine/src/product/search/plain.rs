@@ -1,6 +1,6 @@
 //! Search for the sum without matrix instructions that gives D.
 
-use super::{Suspects, decision::of_aspects, elements::rank, Decision};
+use super::{Decision, Suspects, decision::of_aspects, elements::rank};
 use crate::{
     Result,
     base::{interrupt, work},
@@ -85,12 +85,7 @@ pub fn find_plain(
 }
 
 /// The sums that agree with D at some places.
-fn agreeing(
-    sums: Vec<PlainSum>,
-    factors: &Factors,
-    d: &Matrix,
-    places: &[(usize, usize)],
-) -> Result<Vec<PlainSum>> {
+fn agreeing(sums: Vec<PlainSum>, factors: &Factors, d: &Matrix, places: &[(usize, usize)]) -> Result<Vec<PlainSum>> {
     let (rows, columns): (Vec<usize>, Vec<usize>) = places.iter().copied().unzip();
     let operands = PlainOperands::new(&factors.chosen(&rows, &columns, None));
     let agrees = |sum: &PlainSum| {

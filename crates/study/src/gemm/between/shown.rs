@@ -64,7 +64,8 @@ impl ShownSearch {
         set_outputs(sides, outputs);
         let Some(of_sums) = of_sums? else { return Ok(None) };
         let k = of_sums.factors.k();
-        let mut lengths: Vec<usize> = LENGTHS.iter().chain(&steps(sides)).map(|step| k.next_multiple_of(*step)).collect();
+        let mut lengths: Vec<usize> =
+            LENGTHS.iter().chain(&steps(sides)).map(|step| k.next_multiple_of(*step)).collect();
         lengths.sort_unstable();
         lengths.dedup();
         let place = ElementPlace { row: 0, column: 0 };
