@@ -95,8 +95,7 @@ impl<'a> Adversary<'a> {
             let pair = pair.unwrap_or_default();
             codes.iter_mut().zip(pair).for_each(|(codes, code)| codes.push(code));
         }
-        let factors =
-            Factors::new(Matrix::of_values(1, k, i.a, &codes[0]), Matrix::of_values(k, 1, i.b, &codes[1]));
+        let factors = Factors::new(Matrix::of_values(1, k, i.a, &codes[0]), Matrix::of_values(k, 1, i.b, &codes[1]));
         let d = Product::of(&mut ModelDevice::of(self.claim.model.clone()), self.schedule, &factors)?.d.value(0, 0);
         let pairs = (0..k).map(|at| (factors.a.value(0, at), factors.b.value(at, 0)));
         // Several large products may overflow.

@@ -108,7 +108,12 @@ pub(super) struct Steps {
 
 impl Builder {
     /// A builder of steps with at most `count` terms; `None` for integers.
-    pub(super) fn new(model: &Model, i: &Instruction, count: usize, output: Option<&'static Format>) -> Result<Option<Builder>> {
+    pub(super) fn new(
+        model: &Model,
+        i: &Instruction,
+        count: usize,
+        output: Option<&'static Format>,
+    ) -> Result<Option<Builder>> {
         let (Some(a), Some(b), Some(d)) = (i.a.float(), i.b.float(), i.d.float()) else { return Ok(None) };
         let evaluator = model.evaluator(i)?;
         let output_emax = output.and_then(Format::float).map_or(HIGHEST, Float::emax);
@@ -135,7 +140,8 @@ impl Builder {
         };
         let [first, second] = SHAPES[term.shape];
         let first = code(i.a, a, x, first)?;
-        let first = if term.negative { i.a.encode_f64(-i.a.to_f64(first), Rounding::Rz, Overflow::Saturate)? } else { first };
+        let first =
+            if term.negative { i.a.encode_f64(-i.a.to_f64(first), Rounding::Rz, Overflow::Saturate)? } else { first };
         Some([first, code(i.b, b, y, second)?])
     }
 

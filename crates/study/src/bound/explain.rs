@@ -78,9 +78,9 @@ fn largest_error(program: &Program, operation: &ElementaryOperation) -> (String,
         },
         ElementaryOperation::Sum(sum) => alignment_error(program, sum),
         ElementaryOperation::Integer(_) => ("0 (exact, within its range)".into(), 0.0),
-        _ => operation
-            .destination()
-            .map_or(("0".into(), 0.0), |to| rounding_error(to.target.format, to.target.rounding)),
+        _ => {
+            operation.destination().map_or(("0".into(), 0.0), |to| rounding_error(to.target.format, to.target.rounding))
+        }
     }
 }
 
@@ -134,6 +134,10 @@ fn of_literature(claim: &Claim, program: &Program, k: usize) -> Result<Vec<Bound
     };
     add("gamma_k (Higham 2002)", "k v / (1 - k v)", if all < 1.0 { all / (1.0 - all) } else { f64::INFINITY });
     add("block FMA, exact inside (Blanchard et al. 2020)", "ceil(k / b) v", steps as f64 * unit);
-    add("probabilistic, mean 0 (Higham and Mary 2019)", "sqrt(2 k ln(2 / risk)) v", (2.0 * (2.0 / RISK).ln() * k as f64).sqrt() * unit);
+    add(
+        "probabilistic, mean 0 (Higham and Mary 2019)",
+        "sqrt(2 k ln(2 / risk)) v",
+        (2.0 * (2.0 / RISK).ln() * k as f64).sqrt() * unit,
+    );
     Ok(rows)
 }

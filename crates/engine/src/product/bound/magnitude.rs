@@ -214,9 +214,8 @@ fn smaller(error: ErrorBound, mut paths: ErrorBound) -> ErrorBound {
 /// True if the errors along a path of a step are fewer than all.
 pub(super) fn has_branches(program: &Program) -> bool {
     let products = Magnitudes::of_sum(1.0).products(program, 1.0);
-    let from = |c: Enclosed, counted_errors| {
-        step(program, &UnknownProducts { counted_errors, ..products }, c).error.finite()
-    };
+    let from =
+        |c: Enclosed, counted_errors| step(program, &UnknownProducts { counted_errors, ..products }, c).error.finite();
     let d = step(program, &products, Enclosed::ZERO);
     let c = Enclosed { low: -1.0, high: 1.0, error: ErrorBound::default(), ..d };
     from(Enclosed::ZERO, CountedErrors::LongestPath) < from(Enclosed::ZERO, CountedErrors::All) * 0.99
@@ -231,7 +230,12 @@ pub(super) fn has_branches(program: &Program) -> bool {
 /// e(s) / s of t..2t (see [`OrderFreeBounds::shares`]). A product is part of the values on its path to the result. So the sum of all
 /// r M is at most the sum of magnitudes times the largest sum of r along a path: from a product through its step, then from C through each
 /// later one. The magnitudes M are those of computed values. Errors enlarge them, which the quotient covers.
-fn paths(program: &Program, magnitudes: &Magnitudes, sum: f64, chain: Option<(&Enclosed, usize)>) -> Option<ErrorBound> {
+fn paths(
+    program: &Program,
+    magnitudes: &Magnitudes,
+    sum: f64,
+    chain: Option<(&Enclosed, usize)>,
+) -> Option<ErrorBound> {
     let anywhere = Magnitudes { quantum: NO_QUANTUM, ..*magnitudes };
     let least = power((exponent(sum) - PATH_BINADES).max(LEAST_SHARE));
     let error = |sum: f64, counted_errors: CountedErrors| {

@@ -65,7 +65,15 @@ impl Operand {
             true => ZERO_QUANTUM,
             false => datum.exponent + datum.significand.trailing_zeros() as i32,
         };
-        Some(Operand { value, used, exponent, quantum, significand: if flushed { 0 } else { significand }, last, fraction_bits: format.fraction_bits() as i32 })
+        Some(Operand {
+            value,
+            used,
+            exponent,
+            quantum,
+            significand: if flushed { 0 } else { significand },
+            last,
+            fraction_bits: format.fraction_bits() as i32,
+        })
     }
 
     /// True if the unit takes the value for zero.

@@ -46,7 +46,13 @@ impl CountedErrors {
     fn joined(self, x: &Enclosed, y: &Enclosed) -> ErrorBound {
         match self {
             CountedErrors::All => x.error.plus(&y.error),
-            CountedErrors::PathOfC if x.has_c != y.has_c => if x.has_c { x.error } else { y.error },
+            CountedErrors::PathOfC if x.has_c != y.has_c => {
+                if x.has_c {
+                    x.error
+                } else {
+                    y.error
+                }
+            }
             _ => x.error.larger(&y.error),
         }
     }
@@ -206,7 +212,8 @@ fn summed(
                 let deciding = exponent.max(floor.unwrap_or(exponent));
                 let mut losses = Losses::default();
                 for (other, values) in terms.iter().enumerate() {
-                    let place = SumPlace { is_last: !sum.addends.is_empty() && other == last, offset: offset_of(other) };
+                    let place =
+                        SumPlace { is_last: !sum.addends.is_empty() && other == last, offset: offset_of(other) };
                     if other != at || !is_exempt(alignment, values, place) {
                         losses.take(alignment, deciding, values, place);
                     }
@@ -370,9 +377,7 @@ fn cut(term: &Enclosed, unit: i32, rounding: Rounding) -> ErrorBound {
     match rounding {
         Rounding::Rne | Rounding::Rna => lost.add_range(source, half(width).min(most), half(width).min(most)),
         Rounding::Rz => lost.add_toward_zero(source, (width - least).min(most), low, high),
-        Rounding::Rd => {
-            lost.add_range(source, if low >= 0.0 { (width - least).min(most) } else { width - least }, 0.0)
-        }
+        Rounding::Rd => lost.add_range(source, if low >= 0.0 { (width - least).min(most) } else { width - least }, 0.0),
         Rounding::Ru => {
             lost.add_range(source, 0.0, if high <= 0.0 { (width - least).min(most) } else { width - least })
         }
