@@ -35,7 +35,7 @@ const QUARTER: Fraction = |bits| (1 << bits) >> 2;
 const HALF: Fraction = |bits| (1 << bits) >> 1;
 const ONES: Fraction = |bits| (1 << bits) - 1;
 
-/// Fractions of the factors of a product: exact powers of two, and numbers just below and above them first.
+/// Fractions of the factors of a product: powers of two, numbers just below and above them, others.
 const SHAPES: [[Fraction; 2]; 12] = [
     [ZERO, ZERO],
     [ONES, ONES],
@@ -122,7 +122,9 @@ impl Builder {
         Ok(Some(Builder { evaluator, instruction: i.clone(), floats: [a, b], top, distances, count }))
     }
 
-    /// The codes of a product, whose block has a scale of two to a power; `None` where the formats lack the numbers.
+    /// The codes of a product whose block has a scale of two to a power.
+    ///
+    /// `None` where the formats lack the numbers.
     pub(super) fn codes(&self, term: Term, scale: i32) -> Option<[u64; 2]> {
         let i = &self.instruction;
         let [a, b] = self.floats;
@@ -235,7 +237,7 @@ impl Builder {
         Ok(improved.into_iter().max_by(|x, y| x.1.total_cmp(&y.1)).unwrap_or_else(|| (self.filled(None), 0.0)))
     }
 
-    /// The steps of a chain of `count` steps: the first, and the one that loses most where it follows again and again.
+    /// The first step of a chain of `count`, and the one that loses most where it is repeated.
     pub(super) fn steps(self, count: usize) -> Result<Steps> {
         let (first, _) = self.first()?;
         let mut later = first.clone();

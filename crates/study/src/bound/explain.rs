@@ -35,7 +35,7 @@ crate::rows! {
     }
 }
 
-/// Adds the operations of a claim's first instruction to a report, and its bounds beside those of the literature.
+/// Adds a claim's operations to a report, and its bounds beside those of the literature.
 ///
 /// # Errors
 /// A schedule that has no bound from magnitudes.

@@ -1,4 +1,4 @@
-//! Bounds of products by a claim, whatever the operands, and the errors that constructed operands reach.
+//! Bounds of products by a claim, whatever the operands, and errors that operands reach.
 
 mod adversary;
 mod construct;

@@ -1,4 +1,4 @@
-//! One instruction of every shipped arithmetic: its bound, and the error that constructed operands reach.
+//! One instruction of every shipped arithmetic: its bound, and the error that operands reach.
 
 use super::construct;
 use crate::{
@@ -31,7 +31,7 @@ const EXACT: f64 = 1e-40;
 /// Places in a binade at which a bound that follows the binades is looked at.
 const PLACES: usize = 16;
 
-/// Bounds and attained errors of one instruction for every arithmetic that is shipped and not exact, with c = 0.
+/// Bounds and attained errors of one instruction of every inexact shipped arithmetic, with c = 0.
 ///
 /// Instructions of one arithmetic differ in names and shapes alone: their formats and programs are equal.
 ///

@@ -33,11 +33,11 @@ pub(super) trait StepProducts {
 /// it, so that the errors along one path from a term to the result bound them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CountedErrors {
-    /// Those of all operations before it.
+    /// Errors of all operations before it.
     All,
-    /// Those along the path with the largest.
+    /// Errors along the path with the largest.
     LongestPath,
-    /// Those along the path from C.
+    /// Errors along the path from C.
     PathOfC,
 }
 
@@ -155,7 +155,8 @@ fn summed(
 ) -> Enclosed {
     let products = sum.products.iter().flat_map(|step| &values[*step]).map(|product| (*product, None, None));
     let addends = sum.addends.iter().map(|Addend { source, bits, drop }| (value(source), *bits, *drop));
-    // The smallest magnitude of the largest term whose significand is below 4. (That of an unrounded sum may be larger.)
+    // The smallest magnitude of the largest term whose significand is below 4.
+    // (That of an unrounded sum may be larger.)
     let significands = products.clone().map(|(product, ..)| product);
     let significands = significands.chain(sum.addends.iter().map(|addend| match addend.source {
         Source::Value(_) => Enclosed::ZERO,
