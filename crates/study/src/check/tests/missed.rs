@@ -87,7 +87,7 @@ fn a_fault_that_is_said_to_pass_passes_and_any_other_is_refused() {
         for (is_family, has_addends) in [(false, false), (false, true), (true, false), (true, true)] {
             let right = right(instruction, d, is_family, has_addends, 11);
             let power = right.power(&criteria);
-            let tried = |fault: Fault| power.found.iter().any(|found| found.fault == fault);
+            let tried = |fault: Fault| power.trials.iter().any(|trial| trial.fault == fault);
             for fault in Fault::ALL.into_iter().filter(|fault| tried(*fault)) {
                 let Some(faulty) = right.faulty(fault) else { continue };
                 let check = check(&right.request(&faulty, &criteria), &|_| ()).unwrap();
