@@ -134,7 +134,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
     }
     if arguments.power {
-        report.tables.push(tables::faults(&power.found));
+        report.tables.push(tables::faults(&power.trials));
     }
     Ok(())
 }

@@ -27,7 +27,9 @@ pub struct ArrayFile {
     pub path: PathBuf,
     /// The name of the array.
     pub name: Option<String>,
-    /// The matrix that is read from an array of three dimensions, a batch; an array of two is the same in each product.
+    /// The matrix that is read from a batch, an array of three dimensions.
+    ///
+    /// An array of two dimensions is the same in each product.
     pub product: Option<usize>,
 }
 

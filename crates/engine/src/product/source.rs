@@ -56,7 +56,9 @@ impl OperandSource {
         (self.alpha.unwrap_or(1.0), self.beta.unwrap_or(1.0))
     }
 
-    /// The number of products of a batch: D and some operands are arrays of three dimensions; `None` for one product.
+    /// The number of products of a batch; `None` for one product.
+    ///
+    /// D of a batch has three dimensions, and so have some operands.
     ///
     /// # Errors
     /// Files that cannot be read; batches of other sizes than D's, or of none.

@@ -43,7 +43,7 @@ pub fn element_tolerances(
     let order_free = has_order_free(claim, factors);
     if basis == Basis::Running && !claim.is_exact {
         return Err(Error::request(
-            "a running tolerance is that of one order: give ‹instr› or ‹schedule›, or ‹basis=magnitudes›",
+            "a running tolerance holds for one order: give ‹instr› or ‹schedule›, or ‹basis=magnitudes›",
         ));
     }
     if basis == Basis::Magnitudes && !order_free {

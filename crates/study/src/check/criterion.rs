@@ -1,4 +1,4 @@
-//! Tests of a product as test suites write them: a tolerance, a cosine, a norm, a share, a number of codes.
+//! Tests of a product as test suites write them: tolerances, cosines, norms, shares, codes.
 
 use crate::{
     Error, Result,
@@ -36,7 +36,7 @@ pub enum Rule {
     CalcDiff(f64),
     /// The norm of D - x over the norm of x (Frobenius) is at most this.
     Norm(f64),
-    /// D is at most so many codes of its format away from x, rounded to nearest.
+    /// D is at most this number of codes of its format away from x, rounded to nearest.
     Codes(u64),
 }
 
@@ -192,7 +192,8 @@ impl Criterion {
 
     /// The worst figure of products whose elements have these bounds; `None` where they have none.
     ///
-    /// Let r be the norm of the bounds over the norm of the exact product x. D lies in a ball of radius r |x| around x: its cosine is at least
+    /// Let r be the norm of the bounds over the norm of the exact product x.
+    /// D lies in a ball of radius r |x| around x: its cosine is at least
     /// sqrt(1 - r^2), and |D - x|^2 / (|D|^2 + |x|^2) is largest where D = (1 - r) x.
     pub(super) fn proven(&self, bounds: &Measured) -> Option<f64> {
         let r = bounds.norm();
@@ -239,7 +240,9 @@ impl Criterion {
     }
 }
 
-/// Codes between a value and the exact one, both rounded to nearest; the most there are if one has no code.
+/// Codes between a value and the exact one, both rounded to nearest.
+///
+/// The largest number if one of them has no code.
 fn codes_between(format: &Format, exact: f64, value: f64) -> u64 {
     let code = |x: f64| format.encode_f64(x, Rounding::Rne, Overflow::Standard);
     let codes = code(exact).zip(code(value)).and_then(|(x, y)| {

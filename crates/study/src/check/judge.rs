@@ -100,7 +100,9 @@ impl ProductCheck {
         all
     }
 
-    /// The check of all products of a batch; elements outside are those of the first product that has some.
+    /// The check of all products of a batch.
+    ///
+    /// Elements outside are those of the first product that has some.
     pub fn joined(products: &[CheckedProduct]) -> ProductCheck {
         let mut checks = products.iter().map(|product| &product.check);
         let first = checks.next().expect("a batch has a product").clone();
@@ -235,7 +237,9 @@ fn end(schedule: &Schedule) -> f64 {
     largest(schedule.instruction.d).min(largest(schedule.output.format)) / 2.0
 }
 
-/// The scales of A and B of an element's term; A's from the block whose number differs by the bits of `exchange`.
+/// The scales of A and B of an element's term.
+///
+/// That of A comes from the block whose number differs by the bits of `exchange`.
 pub(super) fn term_scales(
     schedule: &Schedule,
     factors: &Factors,

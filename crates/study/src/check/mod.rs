@@ -2,7 +2,7 @@
 //!
 //! [`check`] compares each element of D with the exact product, within the rigorous bound of the claimed schedule or generation
 //! ([`crate::product::bound`]). A sample of rows and columns is computed in full: exact sums, running bounds, the claimed arithmetic bit for bit.
-//! [`power`] says which faulty kernels the bound, a tolerance, and tests as they are written ([`Criterion`]) would miss.
+//! [`power`] says which faulty kernels the bounds, and tests as they are written ([`Criterion`]), would miss.
 
 mod by_element;
 mod criterion;

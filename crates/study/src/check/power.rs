@@ -1,6 +1,7 @@
 //! The power of tests: the faulty kernels that they miss.
 //!
-//! A fault changes an element of the exact product; the change is compared with what a test allows. No faulty product is computed by a unit.
+//! A fault changes an element of the exact product; the change is compared with what a test allows.
+//! No faulty product is computed by a unit.
 
 use super::{
     Basis, CheckRequest, CheckedProduct, Criterion, SampledElement,
@@ -125,7 +126,9 @@ pub struct Missed {
     pub test: String,
     /// Named faults that it passes.
     pub faults: Vec<Fault>,
-    /// Terms at the end of k whose loss it passes, each number up to this one; `None` for tests of all elements together.
+    /// Terms at the end of k whose loss it passes, each number up to this one.
+    ///
+    /// `None` for tests of all elements together.
     pub last_k: Option<usize>,
     /// The largest relative error of all elements that it passes; `None` likewise, or if it passes any.
     pub factor: Option<f64>,
@@ -137,7 +140,7 @@ pub struct Missed {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Power {
     /// Each fault against each test.
-    pub found: Vec<FaultFound>,
+    pub trials: Vec<FaultFound>,
     /// For each test the faults that it misses.
     pub missed: Vec<Missed>,
 }
@@ -165,22 +168,22 @@ pub fn power(products: &[CheckedProduct], tests: &[Test]) -> Result<Power> {
         tried.extend(work::map(&sample.bounded, |element| Ok::<_, crate::Error>(kernel.faulty(element, tests)))?);
     }
     let CheckRequest { factors, d, .. } = products[0].request;
-    let mut found = Vec::new();
+    let mut trials = Vec::new();
     for (at, fault) in Fault::ALL.into_iter().enumerate() {
         let values: Vec<(f64, &SampledElement)> =
             tried.iter().filter_map(|tried| Some((tried.values[at]?, &tried.element))).collect();
         if !values.is_empty() {
-            found.extend(tests.iter().map(|test| refusals(test, fault, &values, d.format)));
+            trials.extend(tests.iter().map(|test| refusals(test, fault, &values, d.format)));
         }
     }
-    let missed = |(at, test): (usize, &Test)| missed(test, at, &tried, &found, factors.k());
+    let missed = |(at, test): (usize, &Test)| missed(test, at, &tried, &trials, factors.k());
     let missed = tests.iter().enumerate().map(missed).collect();
-    Ok(Power { found, missed })
+    Ok(Power { trials, missed })
 }
 
 /// The faults that a test misses, the one at this place of all tests.
-fn missed(test: &Test, at: usize, tried: &[Faulty], found: &[FaultFound], k: usize) -> Missed {
-    let faults = found.iter().filter(|found| found.test == test.name && !found.is_found);
+fn missed(test: &Test, at: usize, tried: &[Faulty], trials: &[FaultFound], k: usize) -> Missed {
+    let faults = trials.iter().filter(|trial| trial.test == test.name && !trial.is_found);
     let allowed: Option<Vec<(f64, f64)>> =
         tried.iter().map(|tried| Some((test.allowed(&tried.element)?, tried.element.exact.abs()))).collect();
     let allowed = allowed.filter(|all| !all.is_empty());
@@ -189,7 +192,7 @@ fn missed(test: &Test, at: usize, tried: &[Faulty], found: &[FaultFound], k: usi
     let first = tried.iter().filter_map(|tried| tried.refused_k[at]).min();
     Missed {
         test: test.name.clone(),
-        faults: faults.map(|found| found.fault).collect(),
+        faults: faults.map(|trial| trial.fault).collect(),
         last_k: allowed.as_ref().map(|_| first.map_or(k, |first| first - 1)),
         factor: allowed.as_ref().map(|_| factor).filter(|factor| factor.is_finite()),
         error: allowed.map(|all| all.iter().map(|(allowed, _)| *allowed).fold(0.0, f64::max)),

@@ -53,7 +53,7 @@ pub(super) fn relative(d: &Format) -> f64 {
 
 /// The tolerance that every element within its bound passes.
 ///
-/// `rest` is the most that the relative tolerance leaves of a bound, among so many elements.
+/// `rest` is the most that the relative tolerance leaves of a bound.
 ///
 /// `None` if a bound is infinite.
 pub(super) fn derived(d: &Format, basis: Basis, rest: f64, elements: usize) -> Option<Tolerance> {

@@ -69,7 +69,7 @@ impl Addends {
         }))
     }
 
-    /// An element with its factors and addends, from that of A times B.
+    /// An element with its factors and addends, from the element of A times B.
     pub(super) fn added(&self, row: usize, column: usize, sum: ElementReference) -> ElementReference {
         let c = self.c.as_ref().map_or(0.0, |c| c[row * self.columns + column]);
         let bias = self.bias.as_ref().map_or(0.0, |bias| bias[column]);

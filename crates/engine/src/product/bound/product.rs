@@ -126,7 +126,9 @@ pub fn is_bare(schedule: &Schedule, factors: &Factors) -> bool {
 }
 
 impl ProductBounds {
-    /// The bounds of A times B; by a family also of alpha A B + beta C + bias, which enter in the register after the sum.
+    /// The bounds of A times B; by a family also of alpha A B + beta C + bias.
+    ///
+    /// alpha, C and the bias enter in the register, after the sum.
     ///
     /// # Errors
     /// Operands in other formats than the claim's instructions take; one schedule with C, a bias, alpha or scales, and what has only bounds
@@ -211,7 +213,7 @@ impl ProductBounds {
         bound
     }
 
-    /// The bound of an element that errors exceed with probability `risk`; with addends that of their roundings, too.
+    /// The bound that errors exceed with probability `risk`; with addends the rigorous bound.
     pub fn expected(&self, element: &ElementReference, risk: f64) -> f64 {
         match self.addends {
             None => self.probable(element.magnitudes, risk).min(element.bound),
