@@ -25,12 +25,13 @@ const VAGUE: [&str; 9] =
 const FIRST_LINE: usize = 100;
 
 /// Files below the commands whose texts hold options, and why.
-const OPTIONS: [(&str, &str); 9] = [
+const OPTIONS: [(&str, &str); 10] = [
     ("crates/core/src/base/error.rs", "the name of a limit in the schema of results"),
     ("src/atlas/lists.rs", "whole commands of a page"),
     ("src/atlas/mod.rs", "the command that repeats a site"),
     ("src/atlas/instruction", "whole commands of a page"),
     ("crates/engine/src/device/cuda/compile.rs", "options of NVRTC"),
+    ("crates/study/src/check/tests/missed.rs", "options of the script that a test runs"),
     ("src/survey/mod.rs", "commands that are the steps of a survey"),
     ("crates/study/src/kit/amd.rs", "the line that compiles a kit"),
     ("src/document", "commands whose results a document holds"),

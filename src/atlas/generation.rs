@@ -86,7 +86,7 @@ impl Generation {
     }
 }
 
-/// The generations of these models, or of all shipped ones, and of the draft models of surveys, in order.
+/// The generations of these or all shipped models, and of the drafts of surveys, in order.
 ///
 /// # Errors
 /// An unknown or malformed model; two models of one name; a folder without a draft model.

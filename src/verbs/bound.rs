@@ -150,7 +150,7 @@ impl Written {
             Some("npy") => Ok(Written::ByElement),
             Some("py") => Ok(Written::Script),
             _ => Err(Error::request(format!(
-                "--write {}: the ending says what is written: .npy (a tolerance for each element) or .py (a test in Python)",
+                "--write {}: its ending is none of .npy (a tolerance for each element) or .py (a test in Python)",
                 path.display()
             ))),
         }

@@ -150,7 +150,7 @@ fn element(arguments: &Arguments, place: ElementPlace, report: &mut Report) -> R
     let file = |option: &str, texts: &[String]| match texts {
         [] => Ok(None),
         [one] => Ok(Some(ArrayFile::parse(one))),
-        _ => Err(Error::request(format!("--{option}: expected one file beside --element"))),
+        _ => Err(Error::request(format!("--{option}: give one file with --element"))),
     };
     let c: Vec<String> = arguments.c.iter().cloned().collect();
     let operands = OperandSource {

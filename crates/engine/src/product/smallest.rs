@@ -83,7 +83,7 @@ pub fn smallest(
 const CANCELLING: usize = 8;
 
 impl Smallest {
-    /// Products of one element whose later terms cancel one of its sums, after each of these numbers of terms.
+    /// Products of one element whose later terms cancel a sum of these first terms.
     ///
     /// The difference of the sums is then their result, which a narrow D shows, too. `d` is the format of the sums. None where other rows
     /// and columns, or scales, take part.

@@ -65,7 +65,7 @@ pub struct FaultPower {
     pub detected: usize,
 }
 
-/// What the bound finds on a sample of rows.
+/// The verdict of the bound on a sample of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttentionPower {
     /// Rows of the sample.
@@ -298,7 +298,7 @@ impl<'a> Trial<'a> {
         Ok(AttentionCause { fault, rows: self.rows.len() })
     }
 
-    /// What the bound finds of each fault.
+    /// The verdict of the bound on each fault.
     ///
     /// # Errors
     /// An interruption.

@@ -43,7 +43,7 @@ pub struct AttentionCheck {
     pub is_finished: bool,
     /// The cause of the errors, where an element is outside.
     pub cause: Option<AttentionCause>,
-    /// What the bound finds, where all elements are within.
+    /// The faults that the bound finds, where all elements are within.
     pub power: Option<AttentionPower>,
     /// The reference against MPFR.
     #[cfg(feature = "mpfr")]

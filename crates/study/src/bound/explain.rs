@@ -61,7 +61,7 @@ pub fn explain(claim: &Claim, ks: &[usize], report: &mut Report) -> Result<()> {
     for k in ks {
         forms.extend(of_literature(claim, &program, *k)?);
     }
-    report.tables.push(Table::of("The bound beside bounds of the literature, relative to the sum of |a b|", forms));
+    report.tables.push(Table::of("Bounds of this model and of the literature, relative to the sum of |a b|", forms));
     report.notes.push(
         "u: unit of an alignment, 2^-F of the largest term's power of two. w: unit of a rounded result. Proofs: docs/bounds.md.".into(),
     );

@@ -86,7 +86,7 @@ crate::rows! {
     pub struct ToleranceRow in "tolerances" {
         /// Its basis: magnitudes, running or expected.
         tolerance: String => shown("tolerance").essential(),
-        /// What it is proven for, or what it assumes.
+        /// The claim that it is proven for, or its assumption.
         holds: String => hidden(),
         /// Probability that an element of a right product exceeds it, at most; none where it is proven.
         risk: Option<f64> => shown("risk").if_filled(),
@@ -207,7 +207,7 @@ fn batch_answer(products: &[CheckedProduct], all: &ProductCheck) -> String {
     }
 }
 
-/// The power of the bounds, of tolerances, and of the tests of the requests, on all products of a batch.
+/// Power of bounds, tolerances and the tests of a request, on all products of a batch.
 ///
 /// # Errors
 /// An interruption.

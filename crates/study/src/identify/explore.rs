@@ -59,7 +59,7 @@ impl Dialogue<'_> {
             best = [best, other].into_iter().flatten().min_by_key(|(misses, _)| *misses);
         }
         self.work.begin_stage(1);
-        // What few operands show is fitted to the cases that show it, and the rest of the rule follows from there.
+        // A step is fitted to the few cases that show it, and the rest of the rule follows.
         if let (Some((misses @ 1.., rule)), Some(steps)) = (&best, &self.fitted)
             && let Some((number, steps)) = self.refitted(steps, rule, *misses)
         {

@@ -39,7 +39,7 @@ const FEWEST_BITS: i32 = 8;
 type FitOf = fn(&Fit, &[ShownCase]) -> Option<Fitted>;
 
 impl Dialogue<'_> {
-    /// The steps with one of them, whose number comes first, or the conversion to D, fitted to the cases that the nearest rule misses.
+    /// The steps, one of them (its number comes first) fitted to cases that the nearest rule misses.
     /// `None` if the rule misses much, or if no other arithmetic of one step explains more.
     pub(super) fn refitted(&self, steps: &SumSteps, nearest: &Rule, misses: usize) -> Option<(usize, SumSteps)> {
         let (known, part) = (&self.bench.answers, &self.bench.answers.part);
@@ -76,7 +76,7 @@ impl Dialogue<'_> {
         None
     }
 
-    /// The number of the step whose fit explains the most cases, and the steps; `None` if each misses `most` or more.
+    /// The step whose fit explains the most cases, and all steps; `None` if each misses `most`.
     fn refitted_one(
         &self,
         steps: &SumSteps,

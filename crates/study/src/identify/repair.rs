@@ -314,7 +314,7 @@ impl Repair<'_> {
             let (new, old): (Vec<Move>, Vec<Move>) = all.into_iter().partition(|change| !keys.contains(change.key()));
             let again =
                 |change: &Move| change.key() > &first.key[..] || change.is_structural() && change.key() != first.key;
-            // What two keys of one node decide together comes before what keys of two nodes do.
+            // Pairs of keys of one node come before pairs of two nodes.
             let (near, far): (Vec<Move>, Vec<Move>) = old
                 .into_iter()
                 .filter(|change| !change.is_ranged() && again(change))

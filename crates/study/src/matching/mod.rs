@@ -145,7 +145,7 @@ fn contradictions(kernels: &KernelNames, schedules: &[MatchCandidate], k: usize)
     Ok(fewest.unwrap_or_default())
 }
 
-/// Finds how `d` was made: by a schedule, a sum without matrix instructions, a scheme of splitting, or two schedules.
+/// Finds how `d` was made: a schedule, a plain sum, a scheme of splitting, or two schedules.
 ///
 /// A D of one value decides nothing, and is searched only for a product that separates schedules. Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
 /// `recognised` has the results so far, also where an error ends the search.

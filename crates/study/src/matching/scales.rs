@@ -26,7 +26,7 @@ pub(super) fn fitted(factors: &Factors) -> Result<Cow<'_, Factors>> {
     Ok(Cow::Owned(Factors { scale_a, scale_b, ..factors.clone() }))
 }
 
-/// The operands with scales in f32, which multiply sums outside the instruction; `None` if they are in f32, or f32 lacks one.
+/// The operands with scales in f32, outside the instruction; `None` if that changes nothing.
 pub(super) fn singles(factors: &Factors) -> Result<Option<Factors>> {
     let single = format::find("f32")?;
     let widened = |scales: &Matrix| {

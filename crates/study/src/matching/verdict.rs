@@ -48,7 +48,7 @@ impl ProductVerdict {
     }
 }
 
-/// Judges D by the first model that has an instruction for A and B; `None` where no bound of every order is known.
+/// Judges D by the first model that takes A and B; `None` where no bound of all orders is known.
 ///
 /// Operands of f32 are also judged as rounded ones.
 ///

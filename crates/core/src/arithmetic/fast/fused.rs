@@ -265,7 +265,7 @@ impl FusedSum {
         self.with_addends(&products, &largest, addends, alignment, rounding)
     }
 
-    /// Units of the sum that terms gain whose bits are flipped: those with another sign than the last addend.
+    /// Units that terms with flipped bits gain: those with another sign than the last addend.
     fn flips<T: FusedTerms<i128>>(
         &self,
         terms: &T,

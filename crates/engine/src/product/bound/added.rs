@@ -11,10 +11,10 @@ use crate::{
     product::{Factors, PartJoin, Schedule},
 };
 
-/// Roundings in the register, at most: of alpha, beta, C and the bias, of their products, and of two sums.
+/// Most roundings in the register: of alpha, beta, C, the bias, their products and two sums.
 const ROUNDINGS: f64 = 10.0;
 
-/// The factors and addends of a product: they enter in the register, after the sum, and D is rounded once.
+/// Factors and addends of a product, which enter in the register after the sum; D is rounded once.
 pub(super) struct Addends {
     alpha: f64,
     /// beta C, row by row.

@@ -1,4 +1,4 @@
-//! Sums of products without matrix instructions: loops, vector registers, trees, and exact sums that are rounded once.
+//! Sums of products without matrix instructions: loops, vector registers, trees, exact sums.
 //!
 //! A [`Schedule`](super::Schedule) is made of an instruction's steps in order of k. A [`PlainSum`] rounds products before they are added,
 //! joins blocks in trees, or adds exactly. Its candidates are data: `schedules/plain.toml`.

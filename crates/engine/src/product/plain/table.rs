@@ -66,7 +66,7 @@ fn no_blocks() -> Vec<usize> {
     vec![0]
 }
 
-/// The sums of `k` products that are tried for operands and a D of these formats: the usual ones first, equal ones once.
+/// Sums of `k` products that are tried for these formats: usual ones first, equal ones once.
 ///
 /// # Errors
 /// A row with a word that no table has.

@@ -47,7 +47,7 @@ pub(super) struct Chains {
     known: HashMap<(Node, [u32; 2]), Node, BuildHasherDefault<StepHasher>>,
 }
 
-/// Hasher of a node and a step: a multiplication for each number, as most of the search's time goes into these keys.
+/// Hasher of a node and a step: a multiplication for each number, as searches wait for it.
 #[derive(Debug, Clone, Default)]
 struct StepHasher(u64);
 

@@ -1,4 +1,4 @@
-//! Faults that tests miss: what is said of a fault holds where the faulty product is computed and checked.
+//! Faults that tests miss: predictions hold where the faulty product is computed and checked.
 
 use std::{path::Path, process::Command};
 

@@ -54,7 +54,7 @@ impl ShownSearch {
         })
     }
 
-    /// The smallest product by the sums before they are rounded to D; `None` where D has their format, or shows no such product.
+    /// The smallest product by unrounded sums; `None` if D has their format, or shows none.
     fn by_sums(&self, sides: &mut [ProductSide; 2], factors: &Factors) -> Result<Option<Smallest>> {
         let Some(sums) = sum_format(sides).filter(|sums| sums.bits > self.d.bits && factors.scale_a.is_none()) else {
             return Ok(None);
