@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     /// Dot-product-adds on directed operands, in place of products
     #[arg(long, value_name = "N", value_parser = cases(1 << 50), help_heading = "What", conflicts_with_all = ["shape", "a", "schedule", "formats"])]
     cases: Option<u64>,
-    /// One instruction of every shipped arithmetic: its bound and the error that constructed operands reach
+    /// An instruction of every shipped arithmetic: bound and attained error
     #[arg(long, help_heading = "What", conflicts_with_all = ["model", "instruction", "schedule", "formats", "library", "ks", "cases", "shape", "a"])]
     all_models: bool,
     /// Add the largest error of each operation, and bounds of the literature

@@ -82,7 +82,7 @@ pub(super) struct Arguments {
     /// D of a product of files
     #[arg(long, value_name = "FILE", value_parser = array_file, requires = "element", help_heading = "Inputs")]
     d: Option<ArrayFile>,
-    /// Schedule of a product of files [default: the instruction's steps in order of k]
+    /// Schedule of a product of files [default: k in order]
     #[arg(long, value_name = "FILE.toml", requires = "element", conflicts_with = "instruction", help_heading = "What")]
     schedule: Option<PathBuf>,
     /// The file of A holds k x m

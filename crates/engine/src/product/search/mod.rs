@@ -268,9 +268,15 @@ pub fn mixed(
         let second_product = product_of(second, factors)?;
         let codes = || near.codes.iter().zip(second_product.codes.iter()).zip(d.codes.iter());
         if codes().all(|((x, y), d)| x == d || y == d) {
-            let by_second = codes().filter(|((_, y), d)| y == d).count();
-            let by_first = codes().map(|((x, _), d)| x == d).collect();
-            let (first, second, others) = (first.clone(), second.clone(), others.clone());
+            // The nearest is so on the elements that were judged; the first is the one that gives most of D.
+            let (by_near, by_other): (Vec<bool>, Vec<bool>) = codes().map(|((x, y), d)| (x == d, y == d)).unzip();
+            let [near_count, other_count] =
+                [&by_near, &by_other].map(|given| given.iter().filter(|given| **given).count());
+            let (first, second) = (first.clone(), second.clone());
+            let (first, second, others, by_second, by_first) = match near_count >= other_count {
+                true => (first, second, others.clone(), other_count, by_near),
+                false => (second, first, Differences::between(d, &second_product)?, near_count, by_other),
+            };
             return Ok(Some(Mixed { first, second, others, by_second, by_first }));
         }
     }
