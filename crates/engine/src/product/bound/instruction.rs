@@ -3,7 +3,7 @@
 use super::{
     element::{checked, code_of},
     enclosed::{Enclosed, ErrorBound},
-    magnitude::{Magnitudes, has_branches, one_step},
+    magnitude::{Magnitudes, PathRates, has_branches, one_step},
     operand::{ElementScale, KnownProducts, Operand},
     step::step,
 };
@@ -64,7 +64,7 @@ impl InstructionBounds {
 
     /// The bound of |d - exact| for products of normal numbers whose magnitudes have this sum, and c = 0.
     pub fn of_magnitudes(&self, sum: f64) -> ErrorBound {
-        one_step(&self.program, has_branches(&self.program), &Magnitudes::of_sum(sum), sum).error
+        one_step(&self.program, has_branches(&self.program), &Magnitudes::of_sum(sum), sum, &PathRates::default()).error
     }
 
     /// The bound, with the interval of the exact value.

@@ -1,5 +1,7 @@
 //! Bounds that hold for every order of a sum, from magnitudes alone.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::{
     element::checked,
     enclosed::{Enclosed, ErrorBound, ErrorSource, NO_QUANTUM, exponent, power},
@@ -55,6 +57,8 @@ pub struct OrderFreeBounds {
     is_contracting: bool,
     /// True if the program has sums whose magnitudes add up, so that the bound of one path is smaller.
     has_branches: bool,
+    /// The rates of errors along paths so far.
+    rates: PathRates,
 }
 
 /// Places in a binade at which the error of a chain is looked at.
@@ -93,7 +97,8 @@ impl OrderFreeBounds {
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let is_contracting = is_contracting(&program);
         let has_branches = has_branches(&program);
-        Ok(OrderFreeBounds { chains: lengths.len(), longest, schedule, program, walk, is_contracting, has_branches })
+        let (chains, rates) = (lengths.len(), PathRates::default());
+        Ok(OrderFreeBounds { chains, longest, schedule, program, walk, is_contracting, has_branches, rates })
     }
 
     /// The bound of a sum.
@@ -159,13 +164,16 @@ impl OrderFreeBounds {
 
     /// The longest chain of the unit, of terms whose magnitudes have this sum.
     fn chain(&self, magnitudes: &Magnitudes, sum: f64) -> Enclosed {
-        let first = one_step(&self.program, self.has_branches, magnitudes, sum);
+        let first = one_step(&self.program, self.has_branches, magnitudes, sum, &self.rates);
         if self.longest < 2 {
             return first;
         }
         let products = magnitudes.products(&self.program, sum);
         let later = self.longest - 1;
-        let paths = self.has_branches.then(|| paths(&self.program, magnitudes, sum, Some((&first, later)))).flatten();
+        let paths = self
+            .has_branches
+            .then(|| self.rates.paths(&self.program, magnitudes, sum, Some((&first, later))))
+            .flatten();
         let least_of = |error: ErrorBound| paths.map_or(error, |paths| smaller(error, paths));
         if self.is_contracting {
             // Neither the sum nor the exact value leaves the sum of all magnitudes.
@@ -197,9 +205,15 @@ impl OrderFreeBounds {
 }
 
 /// One step from zero, of terms whose magnitudes have this sum.
-pub(super) fn one_step(program: &Program, has_branches: bool, magnitudes: &Magnitudes, sum: f64) -> Enclosed {
+pub(super) fn one_step(
+    program: &Program,
+    has_branches: bool,
+    magnitudes: &Magnitudes,
+    sum: f64,
+    rates: &PathRates,
+) -> Enclosed {
     let made = step(program, &magnitudes.products(program, sum), Enclosed::ZERO);
-    match has_branches.then(|| paths(program, magnitudes, sum, None)).flatten() {
+    match has_branches.then(|| rates.paths(program, magnitudes, sum, None)).flatten() {
         Some(paths) => Enclosed { error: smaller(made.error, paths), ..made },
         None => made,
     }
@@ -222,48 +236,111 @@ pub(super) fn has_branches(program: &Program) -> bool {
         || from(c, CountedErrors::PathOfC) < from(c, CountedErrors::All) * 0.99
 }
 
-/// Error of a chain of steps from the magnitudes that their sums share; `None` if it is no bound.
+/// Rates of the errors along the paths of a program, relative to the magnitudes of sums from one binade on.
 ///
-/// `chain` has the result of the first step and the number of steps after it.
-///
-/// The error of an operation is at most e(t) if the magnitude M of its value is below t, and else at most r M, with r the largest
-/// e(s) / s of t..2t (see [`OrderFreeBounds::shares`]). A product is part of the values on its path to the result. So the sum of all
-/// r M is at most the sum of magnitudes times the largest sum of r along a path: from a product through its step, then from C through each
-/// later one. The magnitudes M are those of computed values. Errors enlarge them, which the quotient covers.
-fn paths(
-    program: &Program,
-    magnitudes: &Magnitudes,
-    sum: f64,
-    chain: Option<(&Enclosed, usize)>,
-) -> Option<ErrorBound> {
-    let anywhere = Magnitudes { quantum: NO_QUANTUM, ..*magnitudes };
-    let least = power((exponent(sum) - PATH_BINADES).max(LEAST_SHARE));
-    let error = |sum: f64, counted_errors: CountedErrors| {
-        let products = UnknownProducts { counted_errors, ..anywhere.products(program, sum) };
-        let c = chain.map_or(Enclosed::ZERO, |(like, _)| Enclosed {
-            low: -sum,
-            high: sum,
+/// They are the same for all sums of a binade, so they are kept.
+#[derive(Debug, Default)]
+pub(super) struct PathRates(Mutex<Vec<(RatesOf, Rates)>>);
+
+/// The sums that have the same rates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RatesOf {
+    /// Exponent of the least sum whose errors count as relative.
+    least: i32,
+    /// Exponent of the magnitudes.
+    exponent: Option<i32>,
+    /// C of a later step but for its magnitude; `None` for a first step.
+    c: Option<Enclosed>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    /// All errors of a step.
+    all: f64,
+    /// Errors along the longest path from a product.
+    longest: ErrorBound,
+    /// Errors along the path of C.
+    of_c: ErrorBound,
+    /// The error of a step below the least sum.
+    below: ErrorBound,
+}
+
+impl PathRates {
+    /// Error of a chain of steps from the magnitudes that their sums share; `None` if it is no bound.
+    ///
+    /// `chain` has the result of the first step and the number of steps after it.
+    ///
+    /// The error of an operation is at most e(t) if the magnitude M of its value is below t, and else at most r M, with r the largest
+    /// e(s) / s of t..2t (see [`OrderFreeBounds::shares`]). A product is part of the values on its path to the result. So the sum of all
+    /// r M is at most the sum of magnitudes times the largest sum of r along a path: from a product through its step, then from C through
+    /// each later one. The magnitudes M are those of computed values. Errors enlarge them, which the quotient covers.
+    fn paths(
+        &self,
+        program: &Program,
+        magnitudes: &Magnitudes,
+        sum: f64,
+        chain: Option<(&Enclosed, usize)>,
+    ) -> Option<ErrorBound> {
+        // The magnitude, the exponent and the quantum follow from each sum.
+        let of_c = |like: &Enclosed| Enclosed {
+            low: 0.0,
+            high: 0.0,
             error: ErrorBound::default(),
-            exponent: Some(exponent(sum).max(products.exponent)),
+            exponent: None,
             quantum: NO_QUANTUM,
+            common: 0.0,
             ..*like
+        };
+        let of = RatesOf {
+            least: (exponent(sum) - PATH_BINADES).max(LEAST_SHARE),
+            exponent: magnitudes.exponent,
+            c: chain.map(|(like, _)| of_c(like)),
+        };
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = known().iter().find(|(other, _)| *other == of).map(|(_, rates)| *rates);
+        let rates = stored.unwrap_or_else(|| {
+            let rates = of.rates(program);
+            known().push((of, rates));
+            rates
         });
-        step(program, &products, c).error
-    };
-    let edge = |at: usize| least * (1.0 + at as f64 / PATH_PLACES as f64);
-    let rate = |counted_errors: CountedErrors| {
-        let rates = (0..PATH_PLACES).map(|at| error(edge(at + 1).next_down(), counted_errors).times(1.0 / edge(at)));
-        rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default()
-    };
-    let later = chain.map_or(0, |(_, later)| later);
-    let all = rate(CountedErrors::All).finite();
-    let mut path = rate(CountedErrors::LongestPath);
-    if later > 0 {
-        path = path.plus(&rate(CountedErrors::PathOfC).repeated(later));
+        let later = chain.map_or(0, |(_, later)| later);
+        let mut path = rates.longest;
+        if later > 0 {
+            path = path.plus(&rates.of_c.repeated(later));
+        }
+        let growth = rates.all + path.finite();
+        let below = rates.below.repeated(later + 1);
+        (growth < 0.5).then(|| below.plus(&path.times(sum)).times(1.0 / (1.0 - growth)))
     }
-    let growth = all + path.finite();
-    let below = error(2.0 * least, CountedErrors::All).repeated(later + 1);
-    (growth < 0.5).then(|| below.plus(&path.times(sum)).times(1.0 / (1.0 - growth)))
+}
+
+impl RatesOf {
+    fn rates(&self, program: &Program) -> Rates {
+        let least = power(self.least);
+        let error = |sum: f64, counted_errors: CountedErrors| {
+            let magnitudes = Magnitudes { exponent: self.exponent, ..Magnitudes::of_sum(sum) };
+            let products = UnknownProducts { counted_errors, ..magnitudes.products(program, sum) };
+            let c = self.c.map_or(Enclosed::ZERO, |like| Enclosed {
+                low: -sum,
+                high: sum,
+                exponent: Some(exponent(sum).max(products.exponent)),
+                ..like
+            });
+            step(program, &products, c).error
+        };
+        let edge = |at: usize| least * (1.0 + at as f64 / PATH_PLACES as f64);
+        let rate = |counted_errors: CountedErrors| {
+            let rates =
+                (0..PATH_PLACES).map(|at| error(edge(at + 1).next_down(), counted_errors).times(1.0 / edge(at)));
+            rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default()
+        };
+        Rates {
+            all: rate(CountedErrors::All).finite(),
+            longest: rate(CountedErrors::LongestPath),
+            of_c: if self.c.is_some() { rate(CountedErrors::PathOfC) } else { ErrorBound::default() },
+            below: error(2.0 * least, CountedErrors::All),
+        }
+    }
 }
 
 /// An element of which magnitudes are known.

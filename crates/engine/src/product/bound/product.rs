@@ -352,8 +352,10 @@ impl ProductBounds {
             let (may_overflow, may_saturate) = (false, false);
             return ElementReference { value: 0.0, off: 0.0, bound: 0.0, may_overflow, may_saturate, magnitudes: 0.0 };
         }
-        // An exact sum of integers is bounded as it is: the last bucket of a binade would reach the next.
-        let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket(sum_up) };
+        // An exact sum of integers in the last bucket of a binade is bounded as it is: the bucket would reach the next.
+        let rounded_up = bucket(sum_up);
+        let reaches_next = exponent(f64::from_bits(rounded_up)) > exponent(sum_up);
+        let bucket = if off == 0.0 && reaches_next { sum_up.to_bits() } else { rounded_up };
         let quantum = if off > 0.0 && quantum < exponent(sum_up) - self.deciding_bits { NO_QUANTUM } else { quantum };
         let most = (x.loose || y.loose).then_some(x.exponent + y.exponent).filter(|most| *most > exponent(sum_up));
         let bound = *known.entry((bucket, most, quantum)).or_insert_with(|| {
