@@ -93,7 +93,8 @@ impl Judged {
         self.elements += 1;
         self.largest_bound = self.largest_bound.max(bound);
         let may_overflow = exact.abs() + bound > constants.o.largest;
-        if may_overflow && (!o.is_finite() || o.abs() == constants.o.largest) && !(o * exact < 0.0) {
+        let has_other_sign = o * exact < 0.0;
+        if may_overflow && (!o.is_finite() || o.abs() == constants.o.largest) && !has_other_sign {
             (self.within, self.overflowed) = (self.within + 1, self.overflowed + 1);
             return;
         }

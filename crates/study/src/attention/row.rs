@@ -107,23 +107,23 @@ impl Weights {
             return RowState::NoKey;
         }
         let mut range = 0.0f64;
-        for key in 0..keys {
+        for (key, product) in products.iter().enumerate().take(keys) {
             if score(key) > largest - VANISHING {
                 range = range.max(magnitude(key));
-                if magnitude(key).max(products[key].abs()) >= constants.largest_score {
+                if magnitude(key).max(product.abs()) >= constants.largest_score {
                     return RowState::Unbounded(Unbounded::Stored);
                 }
             }
         }
         let shared = constants.shared(range);
         let mut sum = 0.0;
-        for key in 0..keys {
+        for (key, product_magnitude) in magnitudes.iter().enumerate().take(keys) {
             if is_left_out(key) {
                 continue;
             }
-            let (product, magnitude) = (scale.abs() * magnitudes[key], magnitude(key));
+            let (product, magnitude) = (scale.abs() * *product_magnitude, magnitude(key));
             let argument = scale.abs()
-                * (constants.score_rate * magnitudes[key].max(constants.score_least) + constants.score_flush)
+                * (constants.score_rate * product_magnitude.max(constants.score_least) + constants.score_flush)
                 + ROOT_ROUNDINGS * (U + constants.stored_unit * SLACK) * product
                 + STORED_ROUNDINGS * constants.stored_unit * SLACK * magnitude
                 + constants.stored_floor

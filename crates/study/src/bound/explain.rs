@@ -121,7 +121,7 @@ fn of_literature(claim: &Claim, program: &Program, k: usize) -> Result<Vec<Bound
             value: bound.probable(RISK),
         },
     ];
-    let last = program.operations().filter_map(ElementaryOperation::destination).last().map(|to| &to.target);
+    let last = program.operations().filter_map(ElementaryOperation::destination).next_back().map(|to| &to.target);
     let target = last.unwrap_or(&program.output.target);
     let Some(float) = target.format.float() else { return Ok(rows) };
     let is_nearest = matches!(target.rounding, Rounding::Rne | Rounding::Rna);

@@ -145,7 +145,7 @@ impl Criterion {
         match self.rule {
             Rule::Close { atol, rtol, .. } => {
                 let ratio = if error == 0.0 { 0.0 } else { error / (atol + rtol * exact.abs()) };
-                measured.refused += usize::from(!(ratio <= 1.0));
+                measured.refused += usize::from(ratio > 1.0 || ratio.is_nan());
                 measured.largest_ratio = larger(ratio, measured.largest_ratio);
             }
             Rule::Codes(most) => {

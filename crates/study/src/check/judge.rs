@@ -249,10 +249,10 @@ pub(super) fn term_scales(
 ) -> [f64; 2] {
     match (&factors.scale_a, &factors.scale_b, schedule.instruction.scale, &schedule.scales) {
         (Some(x), Some(y), Some(scale), _) => {
-            [x.value(row, k / scale.block ^ exchange), y.value(k / scale.block, column)]
+            [x.value(row, (k / scale.block) ^ exchange), y.value(k / scale.block, column)]
         }
         (Some(x), Some(y), None, Some(blocks)) => {
-            [x.value(row / blocks.a[0], k / blocks.a[1] ^ exchange), y.value(k / blocks.b[0], column / blocks.b[1])]
+            [x.value(row / blocks.a[0], (k / blocks.a[1]) ^ exchange), y.value(k / blocks.b[0], column / blocks.b[1])]
         }
         _ => [1.0; 2],
     }

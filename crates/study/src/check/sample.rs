@@ -110,12 +110,13 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
         rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column))).collect();
     let rounded: Vec<Option<(f64, Option<u64>)>> =
         work::map(&places, |(row, column)| Ok::<_, crate::Error>(exact.rounded(*row, *column, d.format)))?;
-    let is_right = |((row, column), rounded): &(&(usize, usize), &Option<(f64, Option<u64>)>)| {
-        rounded.is_some_and(|(_, code)| code == Some(d.get(*row, *column)))
-    };
     let mut check = SampleCheck {
         elements: places.len(),
-        correctly_rounded: places.iter().zip(&rounded).filter(is_right).count(),
+        correctly_rounded: places
+            .iter()
+            .zip(&rounded)
+            .filter(|((row, column), rounded)| rounded.is_some_and(|(_, code)| code == Some(d.get(*row, *column))))
+            .count(),
         rows,
         columns,
         ..SampleCheck::default()

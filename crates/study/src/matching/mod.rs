@@ -183,13 +183,14 @@ pub fn search(
         let mut matches = Matches::default();
         let mut outcome = search::find(&free, factors, d, &mut matches, step);
         // Scales that no instruction takes, or not so, multiply the sums.
-        if matches.confirmed.is_empty() && !matches!(outcome, Err(Error::Interrupted { .. })) {
-            if let Some(singles) = scales::singles(factors)? {
-                let mut others = Matches::default();
-                let other_outcome = search::find(&free, &singles, d, &mut others, step);
-                if other_outcome.is_ok() || outcome.is_err() {
-                    (matches, outcome) = (others, other_outcome);
-                }
+        if matches.confirmed.is_empty()
+            && !matches!(outcome, Err(Error::Interrupted { .. }))
+            && let Some(singles) = scales::singles(factors)?
+        {
+            let mut others = Matches::default();
+            let other_outcome = search::find(&free, &singles, d, &mut others, step);
+            if other_outcome.is_ok() || outcome.is_err() {
+                (matches, outcome) = (others, other_outcome);
             }
         }
         recognised.matches = matches;

@@ -94,7 +94,8 @@ fn of_rounded(model: &Model, format: &'static Format, factors: &Factors, d: &Mat
     let claim = Claim::of_generation(model.clone(), [format, format, d.format], None)?;
     let operands = Some(OperandRounding { format: factors.a.format, rounding: Rounding::Rne });
     let schedule = Schedule { operands, ..claim.schedules[0].clone() };
-    judged(&claim, &factors.rounded(&schedule)?.into_owned(), d)
+    let rounded = factors.rounded(&schedule)?;
+    judged(&claim, rounded.as_ref(), d)
 }
 
 fn judged(claim: &Claim, factors: &Factors, d: &Matrix) -> Result<ProductVerdict> {

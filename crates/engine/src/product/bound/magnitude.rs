@@ -236,7 +236,7 @@ pub(super) fn has_branches(program: &Program) -> bool {
         || from(c, CountedErrors::PathOfC) < from(c, CountedErrors::All) * 0.99
 }
 
-/// Rates of the errors along the paths of a program, relative to the magnitudes of sums from one binade on.
+/// Rates of errors along the paths of a program, relative to sums from one binade on.
 ///
 /// They are the same for all sums of a binade, so they are kept.
 #[derive(Debug, Default)]

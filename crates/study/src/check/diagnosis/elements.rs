@@ -103,7 +103,7 @@ pub(super) struct Sums<'a> {
 }
 
 enum Bounds<'a> {
-    EveryOrder(ProductBounds),
+    EveryOrder(Box<ProductBounds>),
     Running(Box<ElementBounds<'a>>),
 }
 
@@ -226,7 +226,7 @@ impl<'a> Elements<'a> {
                 if !claim.is_exact {
                     claim.schedules.iter_mut().for_each(|schedule| (schedule.alpha, schedule.beta) = (alpha, beta));
                 }
-                Bounds::EveryOrder(match self.every_order.get() {
+                Bounds::EveryOrder(Box::new(match self.every_order.get() {
                     Some(known) => known.of_other(&claim, factors)?,
                     None => {
                         let first = ProductBounds::new(&claim, factors)?;
@@ -234,7 +234,7 @@ impl<'a> Elements<'a> {
                         self.every_order.get_or_init(|| first);
                         bounds
                     }
-                })
+                }))
             }
         };
         Ok(Sums { exact: Yardsticks::new(schedule, factors), bounds, columns })
