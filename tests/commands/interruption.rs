@@ -52,7 +52,7 @@ const VERBS: &[(&str, Meets)] = &[
     ("distinguish", Units("distinguish model:hopper model:volta --instr I --cases 1000")),
     ("bound", Units("bound --instr J --k 16 32 64 128")),
     ("check", Units("check {OUT}/d.npy --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --instr J")),
-    ("attention", Units("attention {OUT}/w.npy --q {OUT}/w.npy --k {OUT}/w.npy --v {OUT}/w.npy")),
+    ("attention", Units("attention {OUT}/q.npy --q {OUT}/q.npy --k {OUT}/q.npy --v {OUT}/q.npy")),
     ("chain", Units("chain --instr J --chains 2 --length 3 --device model:hopper")),
     ("tree", Units("tree --instr I --instr J --device model:hopper")),
     ("gemm", Short),
@@ -135,6 +135,10 @@ fn interruptions(line: &str) -> (usize, usize) {
     if line.contains("d.npy") {
         let product = "gemm compute --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --instr J --device model:hopper --out {OUT}/d.npy";
         verbs::report(words(product).into_iter().map(Into::into).collect()).unwrap();
+    }
+    if line.contains("q.npy") {
+        let numbers = "gemm compute --instr J --shape 64,64,16 --device model:hopper --out {OUT}/q.npy";
+        verbs::report(words(numbers).into_iter().map(Into::into).collect()).unwrap();
     }
     let words = words(line);
     let (mut count, mut with_rows) = (0, 0);
