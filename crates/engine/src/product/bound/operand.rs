@@ -56,7 +56,10 @@ impl Operand {
             (Some(wide), _) if used != 0.0 => {
                 let last = exponent.unwrap_or_default() - wide.fraction_bits() as i32;
                 let shift = datum.exponent - last;
-                let shifted = if shift >= 0 { datum.significand << shift } else { datum.significand >> -shift };
+                let shifted = match shift {
+                    0.. => datum.significand << shift,
+                    _ => datum.significand.checked_shr(shift.unsigned_abs()).unwrap_or(0),
+                };
                 (shifted, last)
             }
             _ => (datum.significand, datum.exponent),
