@@ -1,4 +1,4 @@
-//! Bounds of alpha A B + beta C + bias by a family, from those of A B.
+//! Bounds of alpha A B + beta C + bias by a family, from the bounds of A B.
 
 use super::{
     Claim, ElementReference,
@@ -75,7 +75,7 @@ impl Addends {
         let bias = self.bias.as_ref().map_or(0.0, |bias| bias[column]);
         let alpha = self.alpha.abs();
         let value = self.alpha * sum.value + c + bias;
-        // The magnitudes of the terms, and those of the register.
+        // Magnitudes of the terms, then of the register.
         let magnitudes = alpha * sum.magnitudes + c.abs() + bias.abs();
         let most = alpha * (sum.value.abs() + sum.off + sum.bound) + c.abs() + bias.abs();
         let off = alpha * sum.off + 4.0 * f64::EPSILON * most;

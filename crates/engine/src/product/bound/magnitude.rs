@@ -219,7 +219,7 @@ pub(super) fn one_step(
     }
 }
 
-/// The error, or that of paths if it is smaller.
+/// The smaller of the error and the error along paths.
 fn smaller(error: ErrorBound, mut paths: ErrorBound) -> ErrorBound {
     paths.overflows_as(&error);
     if paths.finite() < error.finite() { paths } else { error }
@@ -273,7 +273,7 @@ impl PathRates {
     /// The error of an operation is at most e(t) if the magnitude M of its value is below t, and else at most r M, with r the largest
     /// e(s) / s of t..2t (see [`OrderFreeBounds::shares`]). A product is part of the values on its path to the result. So the sum of all
     /// r M is at most the sum of magnitudes times the largest sum of r along a path: from a product through its step, then from C through
-    /// each later one. The magnitudes M are those of computed values. Errors enlarge them, which the quotient covers.
+    /// each later one. M is the magnitude of a computed value: errors enlarge it, which the quotient covers.
     fn paths(
         &self,
         program: &Program,

@@ -210,7 +210,7 @@ pub(super) struct UnknownProducts {
     pub(super) exponent: i32,
     /// Every product is a multiple of two to this power.
     pub(super) quantum: i32,
-    /// Bits from the exponent of a product to its last bit, and those of an exact sum that is scaled.
+    /// Bits from the exponent to the last bit: of a product, and of an exact sum that is scaled.
     pub(super) spans: [Option<i32>; 2],
     /// Bits of the significand of a product.
     pub(super) bits: i32,

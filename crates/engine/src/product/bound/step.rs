@@ -156,7 +156,7 @@ fn summed(
     let products = sum.products.iter().flat_map(|step| &values[*step]).map(|product| (*product, None, None));
     let addends = sum.addends.iter().map(|Addend { source, bits, drop }| (value(source), *bits, *drop));
     // The smallest magnitude of the largest term whose significand is below 4.
-    // (That of an unrounded sum may be larger.)
+    // (An unrounded sum may have a larger one.)
     let significands = products.clone().map(|(product, ..)| product);
     let significands = significands.chain(sum.addends.iter().map(|addend| match addend.source {
         Source::Value(_) => Enclosed::ZERO,
