@@ -47,14 +47,15 @@ impl Dialogue<'_> {
     /// Finds the rule that misses the fewest outputs, and their number.
     /// The candidates follow from the order of the sum and from what its steps do.
     pub(super) fn reach(&mut self, known: &[Start]) -> Option<(usize, Rule)> {
-        if self.hypotheses.is_none() {
+        let is_first = self.hypotheses.is_none();
+        if is_first {
             self.hypotheses = Some(self.begin(known));
         }
         let (rules, order) = self.hypotheses.clone()?;
         let mut best = self.nearest(rules);
         // The unit may multiply the factors in pieces.
-        if let (Some((1.., rule)), Some(steps)) = (&best, self.fitted.clone()) {
-            let rules = self.in_phases(&steps, rule);
+        if let (Some((1.., rule)), Some(steps), true) = (&best, &self.fitted, is_first) {
+            let rules = self.in_phases(steps, rule);
             let other = self.nearest(rules);
             best = [best, other].into_iter().flatten().min_by_key(|(misses, _)| *misses);
         }

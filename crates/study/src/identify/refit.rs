@@ -11,9 +11,10 @@ use super::{
     fit::{BITS, Depth, Fit, Fitted, ROUNDINGS, registers},
     run::Dialogue,
     steps::{StepArithmetic, SumSteps, Target},
+    together::floors,
 };
 use crate::{
-    arithmetic::{Alignment, KeyTable, Place, Rule, setting},
+    arithmetic::{Alignment, Place, Rule},
     base::interrupt,
     bench::Answered,
     format::Rounding,
@@ -56,10 +57,10 @@ impl Dialogue<'_> {
         cases.extend(explained.into_iter().filter(|case| runs.explain(case)));
         self.work.spend(runs.work);
         let mut numbers = 0..steps.steps.len();
+        if most == 0 {
+            return None;
+        }
         for _ in 0..ROUNDS {
-            if most == 0 {
-                return None;
-            }
             let (number, refitted) = self.refitted_one(&steps, numbers, &cases, most)?;
             // Cases that this step explained before, and now misses, decide between its possibilities; the repair decides signs of zeros.
             let program = refitted.program(part)?;
@@ -127,12 +128,7 @@ impl Fit<'_> {
 
     /// The best of this fit and of all alignments with a least exponent.
     fn at_floors(&self, cases: &[ShownCase], fitted: Fitted) -> Fitted {
-        let (rule, place) = (Rule::default(), Place::of(self.part));
-        let values = setting("alignment.floor").map_or_else(Vec::new, |floor| {
-            let near = floor.near_values(KeyTable::Rule(&rule), &place, None).into_iter().map(|(to, _)| to);
-            near.chain(floor.searched_values(KeyTable::Rule(&rule), &place, None)).collect()
-        });
-        let floors: Vec<i32> = values.iter().filter_map(|to| to.as_ref()?.number()?.try_into().ok()).collect();
+        let floors = floors(&Rule::default(), &Place::of(self.part));
         let cuts = |way| (FEWEST_BITS..=*BITS.end()).rev().map(move |bits| Alignment::new(bits, way));
         let all = [Rounding::Rz, Rounding::Rd, Rounding::Rne]
             .into_iter()

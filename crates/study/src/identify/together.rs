@@ -197,6 +197,16 @@ const UNSEEN: i32 = 40;
 /// Fewest bits of an alignment without a floor that is tried.
 const ALIGNED: i32 = 8;
 
+/// The least exponents of an alignment that a search tries.
+pub(super) fn floors(rule: &Rule, place: &Place) -> Vec<i32> {
+    let table = KeyTable::Rule(rule);
+    let values = setting("alignment.floor").map_or_else(Vec::new, |floor| {
+        let near = floor.near_values(table, place, None).into_iter().map(|(to, _)| to);
+        near.chain(floor.searched_values(table, place, None)).collect()
+    });
+    values.iter().filter_map(|to| to.as_ref()?.number()?.try_into().ok()).collect()
+}
+
 /// Moves that align an exact sum, or the additions of a chain, with a floor or with few bits.
 fn aligned(rule: &Rule, place: &Place) -> Vec<Move> {
     let is_plain = (rule.start, rule.join, rule.c) == (Start::C, Join::Chain, CPosition::First);
@@ -210,14 +220,9 @@ fn aligned(rule: &Rule, place: &Place) -> Vec<Move> {
         changes.extend(chained.then(|| change("group".into(), KeyValue::Number(1))));
         Move(changes)
     };
-    let table = KeyTable::Rule(rule);
-    let absent = setting("alignment.floor").map_or_else(Vec::new, |floor| {
-        let near = floor.near_values(table, place, None).into_iter().map(|(to, _)| to);
-        near.chain(floor.searched_values(table, place, None)).collect()
-    });
-    let floors = absent.iter().filter_map(|to| to.as_ref()?.number()?.try_into().ok());
+    let floors = floors(rule, place);
     let widths = (ALIGNED..=*BITS.end()).map(|width| (width, None));
-    let all = widths.chain(floors.map(|floor| (UNSEEN, Some(floor))));
+    let all = widths.chain(floors.into_iter().map(|floor| (UNSEEN, Some(floor))));
     all.flat_map(|(width, floor)| ROUNDINGS.map(|way| Alignment { floor, ..Alignment::new(width, way) }))
         .map(of)
         .collect()
