@@ -254,15 +254,16 @@ mod tests {
     #[test]
     fn terms_that_cancel_a_sum_add_up_to_it() {
         for (a, b, value) in
-            [("bf16", "bf16", -0.999_999_940_395_355_2), ("f16", "f16", 3e-5), ("e4m3", "e5m2", 1536.0)]
+            [("bf16", "bf16", -0.999_999_940_395_355_2), ("f16", "f16", f64::from(3e-5f32)), ("e4m3", "e5m2", 1536.0)]
         {
             let (a, b) = (find(a).unwrap(), find(b).unwrap());
             let terms = cancelling(value, a, b).unwrap();
             let sum: f64 = terms.iter().map(|(x, y)| a.to_f64(*x) * b.to_f64(*y)).sum();
             assert_eq!(sum, value, "{a} {terms:?}");
         }
-        // A number below every product.
-        let e4m3 = find("e4m3").unwrap();
+        // Numbers with bits below every product.
+        let (f16, e4m3) = (find("f16").unwrap(), find("e4m3").unwrap());
+        assert_eq!(cancelling(3e-5, f16, f16), None);
         assert_eq!(cancelling(2f64.powi(-100), e4m3, e4m3), None);
     }
 }

@@ -78,7 +78,6 @@ impl PlainSum {
     /// The simplest description of the same sum of `k` products.
     fn simplified(mut self, k: usize) -> PlainSum {
         self.block = self.block.filter(|block| *block < k);
-        let terms = self.block.unwrap_or(k);
         if self.block.is_none() {
             self.tree = BlockTree::Order;
         }
@@ -86,6 +85,14 @@ impl PlainSum {
         if self.block.is_some_and(|block| k <= 2 * block) && matches!(self.tree, BlockTree::Pairs | BlockTree::Halves) {
             self.tree = BlockTree::Order;
         }
+        if self.block.is_some_and(|block| k == 2 * block) && self.tree == BlockTree::Middle {
+            self.tree = BlockTree::Order;
+        }
+        // A block of one product is the rounded product.
+        if self.block == Some(1) && self.tree == BlockTree::Order {
+            (self.block, self.products) = (None, ProductRounding::Rounded);
+        }
+        let terms = self.block.unwrap_or(k);
         let lanes = &mut self.lanes;
         if lanes.count == 1 || self.products == ProductRounding::Exact {
             *lanes = PlainLanes::ONE;
@@ -98,8 +105,11 @@ impl PlainSum {
         if is_full || lanes.count == 1 {
             lanes.rest = LaneRest::Lanes;
         }
-        if lanes.count == 2 {
-            lanes.join = AccumulatorJoin::Order;
+        lanes.shorten(terms);
+        // Accumulators of one product, joined in order, are the order of k.
+        if terms == lanes.count && lanes.piece == 1 && lanes.join == AccumulatorJoin::Order && terms > 1 {
+            *lanes = PlainLanes::ONE;
+            self.products = ProductRounding::Rounded;
         }
         // Blocks that are trees of pairs themselves are part of one tree.
         let is_pairs = match lanes.count {
@@ -132,4 +142,23 @@ impl PlainLanes {
     /// One accumulator.
     pub(super) const ONE: PlainLanes =
         PlainLanes { count: 1, piece: 1, join: AccumulatorJoin::Order, unrolled: 1, rest: LaneRest::Lanes };
+
+    /// Leaves out accumulators that get none of at most `terms` products: they add +0 to sums that begin from +0.
+    fn shorten(&mut self, terms: usize) {
+        if self.rest == LaneRest::After && terms < self.count * self.piece {
+            *self = PlainLanes::ONE;
+        }
+        let used = terms.div_ceil(self.piece).max(1);
+        if self.join == AccumulatorJoin::Order {
+            self.count = self.count.min(used);
+        } else if self.count.is_power_of_two() {
+            self.count = self.count.min(used.next_power_of_two());
+        }
+        match (self.count, self.join) {
+            (1, _) => *self = PlainLanes::ONE,
+            (2, _) => self.join = AccumulatorJoin::Order,
+            (4, AccumulatorJoin::Lanes) => self.join = AccumulatorJoin::Pairs,
+            _ => {}
+        }
+    }
 }

@@ -333,6 +333,7 @@ fn by_accumulator(
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "mpfr")]
     use crate::{inputs::Draw, scheme::Emulated};
 
     #[cfg(feature = "mpfr")]

@@ -117,6 +117,7 @@ pub fn nearest([high, low]: [f64; 2]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "mpfr")]
     use crate::{inputs::Draw, scheme::Emulated};
 
     #[cfg(feature = "mpfr")]
