@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use crate::program::{tcnum, validate_report};
+use crate::{
+    machine::amount,
+    program::{Run, tcnum, validate_report},
+};
 
 /// Writes an array of f32 that NumPy would write.
 fn write(path: &Path, shape: &str, numbers: &[f32]) {
@@ -48,5 +51,38 @@ fn attention_is_judged_and_bad_input_is_named() {
     ] {
         assert_eq!(run.status, 2, "{}", run.stderr);
         assert!(run.stderr.contains(words), "{}", run.stderr);
+    }
+}
+
+/// Attention that PyTorch computed on an H200 by each backend, by `experiments/pytorch-attention.py`.
+const CAPTURES: &str = "tests/recordings/attention/h200.safetensors";
+
+/// Judges an O of the captures by its own Q, K and V.
+fn captured(o: &str, more: &[&str]) -> Run {
+    let shape = o.split('.').take(2).collect::<Vec<_>>().join(".");
+    let [o, q, k, v] = [o.into(), format!("{shape}.q"), format!("{shape}.k"), format!("{shape}.v")]
+        .map(|name: String| format!("{CAPTURES}:{name}"));
+    tcnum(&[&["attention", &o, "--q", &q, "--k", &k, "--v", &v, "-q"], more].concat())
+}
+
+#[test]
+fn every_backend_of_pytorch_is_within_its_bound_and_a_wrong_claim_is_not() {
+    let listed = tcnum(&["inspect", CAPTURES, "--output", "json", "-q"]);
+    let report = validate_report(&listed.stdout);
+    let names = report["tables"]["checkpoint_tensors"].as_array().unwrap().iter().map(|row| row["tensor"].as_str().unwrap());
+    let all: Vec<&str> = names.filter(|name| name.ends_with(".o")).collect();
+    assert_eq!(all.len(), 40, "{all:?}");
+    for o in all.iter().step_by(amount(7, 1)) {
+        let (right, wrong): (&[&str], _) = match o.contains(".causal.") {
+            true => (&["--causal"], vec![]),
+            false => (&[], vec!["--scale", "0.1"]),
+        };
+        let run = captured(o, right);
+        assert_eq!(run.status, 0, "{o}: {}{}", run.stdout, run.stderr);
+        assert_eq!(captured(o, &wrong).status, 1, "{o}");
+        if o.contains(".math.") {
+            let format = o.split('.').next().unwrap();
+            assert_eq!(captured(o, &[right, &["--s-format", format]].concat()).status, 0, "{o}");
+        }
     }
 }

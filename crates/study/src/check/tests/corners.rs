@@ -285,7 +285,7 @@ fn no_error_of_a_million_drawn_corners_is_above_a_bound() {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get()) as u64;
     let all: Vec<Met> = std::thread::scope(|scope| {
         let each =
-            |thread: u64| scope.spawn(move || met((1_000_000..1_125_000).filter(|seed| seed % threads == thread)));
+            |thread: u64| scope.spawn(move || met((20_000_000..20_125_000).filter(|seed| seed % threads == thread)));
         let threads: Vec<_> = (0..threads).map(each).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });

@@ -1,13 +1,18 @@
-"""Captures products of PyTorch and Triton on a GPU, of drawn shapes and numbers.
+"""Captures products of PyTorch, Triton, CuPy and JAX on a GPU, of drawn shapes and numbers.
 
-    python3 experiments/pytorch-products.py --count 300 --seed 1 --out products.safetensors
+    python3 experiments/library-products.py --count 300 --seed 1 --out products.safetensors
     tcnum gemm match --match-all products.safetensors
 
-Needs the packages tcnum, torch and triton. KINDS has a row for each kind of product; the products go to the kinds in turn.
+Needs the packages tcnum, torch, triton, cupy and jax; --only NAME,... tries the kinds whose names begin so. KINDS has a row for each
+kind of product; the products go to the kinds in turn.
 """
 
 import argparse
+import os
 import random
+
+# JAX takes most of the memory of a GPU, unless it is told not to.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import tcnum
 import torch
@@ -16,6 +21,7 @@ import triton.language as tl
 
 E4M3 = torch.float8_e4m3fn
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "f64": torch.float64, "e4m3": E4M3}
+JAX_TYPES = {torch.bfloat16: "bfloat16", torch.float16: "float16", torch.float32: "float32"}
 SIZES = (1, 8, 16, 24, 64, 100, 128, 200, 256, 512, 1000, 1024, 2048)
 TERMS = (64, 100, 128, 256, 500, 512, 777, 1000, 1024, 2048, 3000, 4096, 7168, 8192)
 # Rows and columns of FP8 are multiples of 16, as PyTorch wants them.
@@ -81,6 +87,24 @@ def dot(draw, product, precision="ieee"):
     product(launch, a, b, call=f"triton dot, {precision}, block of k {step}")
 
 
+def cupy_matmul(draw, product):
+    import cupy
+
+    a, b = (cupy.asarray(x.cpu().numpy()) for x in draw.pair())
+    product(lambda: a @ b, a, b)
+
+
+def jax_dot(draw, product, precision=None, output=None):
+    import jax
+
+    pair = draw.pair()
+    kind = getattr(jax.numpy, JAX_TYPES[pair[0].dtype])
+    a, b = (jax.numpy.asarray(x.cpu().to(torch.float32).numpy()).astype(kind) for x in pair)
+    output = output and getattr(jax.numpy, output)
+    compiled = jax.jit(lambda a, b: jax.numpy.matmul(a, b, precision=precision, preferred_element_type=output))
+    product(lambda: compiled(a, b), a, b)
+
+
 # Name, type of A and B, function, its options, and settings of PyTorch.
 KINDS = [
     ("mm-bf16", "bf16", mm, {}, {}),
@@ -103,6 +127,14 @@ KINDS = [
     ("triton-tf32", "f32", dot, {"precision": "tf32"}, {}),
     ("triton-tf32x3", "f32", dot, {"precision": "tf32x3"}, {}),
     ("triton-f32", "f32", dot, {}, {}),
+    ("cupy-f16", "f16", cupy_matmul, {}, {}),
+    ("cupy-f32", "f32", cupy_matmul, {}, {}),
+    ("cupy-f64", "f64", cupy_matmul, {}, {}),
+    ("jax-bf16", "bf16", jax_dot, {}, {}),
+    ("jax-bf16-f32", "bf16", jax_dot, {"output": "float32"}, {}),
+    ("jax-f16", "f16", jax_dot, {}, {}),
+    ("jax-f32", "f32", jax_dot, {}, {}),
+    ("jax-f32-highest", "f32", jax_dot, {"precision": "highest"}, {}),
 ]
 
 
@@ -130,11 +162,13 @@ def main():
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", default="products.safetensors")
+    parser.add_argument("--only", default="", help="beginnings of the names of kinds")
     options = parser.parse_args()
+    kinds = [row for row in KINDS if row[0].startswith(tuple(options.only.split(",")))]
     failed = 0
     with tcnum.Captures(options.out) as file:
         for number in range(options.count):
-            name, kind, function, arguments, settings = KINDS[number % len(KINDS)]
+            name, kind, function, arguments, settings = kinds[number % len(kinds)]
             draw = Draw(kind, options.seed * 1_000_000 + number)
             before = {key: getattr(MATMUL, key) for key in settings}
             for key, value in settings.items():
