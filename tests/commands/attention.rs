@@ -69,7 +69,8 @@ fn captured(o: &str, more: &[&str]) -> Run {
 fn every_backend_of_pytorch_is_within_its_bound_and_a_wrong_claim_is_not() {
     let listed = tcnum(&["inspect", CAPTURES, "--output", "json", "-q"]);
     let report = validate_report(&listed.stdout);
-    let names = report["tables"]["checkpoint_tensors"].as_array().unwrap().iter().map(|row| row["tensor"].as_str().unwrap());
+    let names =
+        report["tables"]["checkpoint_tensors"].as_array().unwrap().iter().map(|row| row["tensor"].as_str().unwrap());
     let all: Vec<&str> = names.filter(|name| name.ends_with(".o")).collect();
     assert_eq!(all.len(), 40, "{all:?}");
     for o in all.iter().step_by(amount(7, 1)) {

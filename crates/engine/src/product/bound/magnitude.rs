@@ -59,6 +59,8 @@ pub struct OrderFreeBounds {
     has_branches: bool,
     /// The rates of errors along paths so far.
     rates: PathRates,
+    /// The errors of shares so far, by the exponents of the mean share and of the largest product.
+    shares: Known<(i32, Option<i32>), [(ErrorBound, ErrorBound); TRIED_SHARES.len()]>,
 }
 
 /// Places in a binade at which the error of a chain is looked at.
@@ -97,8 +99,8 @@ impl OrderFreeBounds {
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let is_contracting = is_contracting(&program);
         let has_branches = has_branches(&program);
-        let (chains, rates) = (lengths.len(), PathRates::default());
-        Ok(OrderFreeBounds { chains, longest, schedule, program, walk, is_contracting, has_branches, rates })
+        let (chains, rates, shares) = (lengths.len(), PathRates::default(), Known::default());
+        Ok(OrderFreeBounds { chains, longest, schedule, program, walk, is_contracting, has_branches, rates, shares })
     }
 
     /// The bound of a sum.
@@ -148,16 +150,19 @@ impl OrderFreeBounds {
         if self.chains < 2 {
             return alone;
         }
-        let anywhere = Magnitudes { quantum: NO_QUANTUM, ..*magnitudes };
-        let f = |sum: f64| self.chain(&anywhere, sum).error;
         let share = exponent(magnitudes.sum / self.chains as f64);
-        let tried = TRIED_SHARES.map(|below| {
-            let least = power((share - below).max(LEAST_SHARE));
-            let edge = |at: usize| least * (1.0 + at as f64 / PLACES as f64);
-            let rates = (0..PLACES).map(|at| f(edge(at + 1).next_down()).times(1.0 / edge(at)));
-            let rate = rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default();
-            (f(least), rate.times(magnitudes.sum))
+        let of_share = self.shares.get((share, magnitudes.exponent), || {
+            let anywhere = Magnitudes { exponent: magnitudes.exponent, ..Magnitudes::of_sum(magnitudes.sum) };
+            let f = |sum: f64| self.chain(&anywhere, sum).error;
+            TRIED_SHARES.map(|below| {
+                let least = power((share - below).max(LEAST_SHARE));
+                let edge = |at: usize| least * (1.0 + at as f64 / PLACES as f64);
+                let rates = (0..PLACES).map(|at| f(edge(at + 1).next_down()).times(1.0 / edge(at)));
+                let rate = rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default();
+                (f(least), rate)
+            })
         });
+        let tried = of_share.map(|(below, rate)| (below, rate.times(magnitudes.sum)));
         let all = |(each, shared): &(ErrorBound, ErrorBound)| each.repeated(self.chains).plus(shared).finite();
         [alone].into_iter().chain(tried).min_by(|x, y| all(x).total_cmp(&all(y))).unwrap_or(alone)
     }
@@ -236,11 +241,34 @@ pub(super) fn has_branches(program: &Program) -> bool {
         || from(c, CountedErrors::PathOfC) < from(c, CountedErrors::All) * 0.99
 }
 
+/// What was computed for some keys, which are few.
+#[derive(Debug)]
+struct Known<K, V>(Mutex<Vec<(K, V)>>);
+
+impl<K, V> Default for Known<K, V> {
+    fn default() -> Known<K, V> {
+        Known(Mutex::default())
+    }
+}
+
+impl<K: Copy + PartialEq, V: Copy> Known<K, V> {
+    /// The value of a key, computed where it is missing.
+    fn get(&self, key: K, value: impl FnOnce() -> V) -> V {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = known().iter().find(|(other, _)| *other == key).map(|(_, value)| *value);
+        stored.unwrap_or_else(|| {
+            let value = value();
+            known().push((key, value));
+            value
+        })
+    }
+}
+
 /// Rates of errors along the paths of a program, relative to sums from one binade on.
 ///
 /// They are the same for all sums of a binade, so they are kept.
 #[derive(Debug, Default)]
-pub(super) struct PathRates(Mutex<Vec<(RatesOf, Rates)>>);
+pub(super) struct PathRates(Known<RatesOf, Rates>);
 
 /// The sums that have the same rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -296,13 +324,7 @@ impl PathRates {
             exponent: magnitudes.exponent,
             c: chain.map(|(like, _)| of_c(like)),
         };
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let stored = known().iter().find(|(other, _)| *other == of).map(|(_, rates)| *rates);
-        let rates = stored.unwrap_or_else(|| {
-            let rates = of.rates(program);
-            known().push((of, rates));
-            rates
-        });
+        let rates = self.0.get(of, || of.rates(program));
         let later = chain.map_or(0, |(_, later)| later);
         let mut path = rates.longest;
         if later > 0 {
