@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    arithmetic::{ElementaryOperation, Wrap},
+    arithmetic::{ElementaryOperation, SpecialOperands, Unpack, Wrap},
     base::interrupt,
     format::{Class, Format, Real},
     product::reference::{Yardstick, Yardsticks},
@@ -223,6 +223,8 @@ pub(super) struct ExactElements<'a> {
     schedule: &'a Schedule,
     /// True for each schedule of the claim whose sums of integers wrap.
     wraps: Vec<bool>,
+    /// True if a unit of the claim takes infinities and NaNs of A and B for something else.
+    reads_specials: bool,
     /// True if the claim is one schedule.
     pub(super) is_exact: bool,
     /// Magnitude from which on the sum of the terms of one sign may overflow.
@@ -264,6 +266,12 @@ fn wraps(claim: &Claim, schedule: &Schedule) -> bool {
     claim.model.program(&schedule.instruction).is_ok_and(|program| program.operations().any(wrapping))
 }
 
+/// True if the unit takes infinities and NaNs of A and B for something else.
+fn reads_specials(claim: &Claim, schedule: &Schedule) -> bool {
+    let is_other = |unpack: &Unpack| unpack.specials != SpecialOperands::Keep;
+    claim.model.program(&schedule.instruction).is_ok_and(|program| program.unpack[..2].iter().any(is_other))
+}
+
 impl<'a> ExactElements<'a> {
     pub(super) fn new(claim: &'a Claim, factors: &'a Factors, criteria: &'a [Criterion]) -> ExactElements<'a> {
         let schedule = &claim.schedules[0];
@@ -272,6 +280,7 @@ impl<'a> ExactElements<'a> {
             factors,
             schedule,
             wraps: claim.schedules.iter().map(|schedule| wraps(claim, schedule)).collect(),
+            reads_specials: claim.schedules.iter().any(|schedule| reads_specials(claim, schedule)),
             is_exact: claim.is_exact,
             end: claim.schedules.iter().map(end).fold(f64::INFINITY, f64::min),
             criteria,
@@ -370,6 +379,7 @@ impl<'a> ExactElements<'a> {
         let element = |exact: f64, error: f64| Outside { row, column, d: value, exact, error, bound };
         let verdict = |right: bool| if right { ElementVerdict::Within } else { ElementVerdict::Outside };
         match self.special(row, column) {
+            Some(special) if self.reads_specials => (ElementVerdict::Undecided, element(special.to_f64(), f64::NAN)),
             Some(Real::Nan) => {
                 // A format without NaN has some other code for it.
                 let verdict = if d.format.has_nan() { verdict(value.is_nan()) } else { ElementVerdict::Undecided };

@@ -53,7 +53,8 @@ impl ErrorBound {
     ///
     /// It holds wherever D is finite: no operation makes a finite number of an infinity or a NaN.
     pub fn finite(&self) -> f64 {
-        let sum: f64 = self.sources.iter().sum();
+        let [flush, alignment, step, promotion, join, scale, output] = self.sources;
+        let sum = flush + alignment + step + promotion + join + scale + output;
         if sum == 0.0 { 0.0 } else { sum * SLACK }
     }
 
@@ -115,7 +116,9 @@ impl ErrorBound {
     /// The sum of two errors.
     pub(super) fn plus(&self, other: &ErrorBound) -> ErrorBound {
         let mut sum = *self;
-        sum.sources.iter_mut().zip(other.sources).for_each(|(error, other)| *error += other);
+        for (error, other) in sum.sources.iter_mut().zip(&other.sources) {
+            *error += other;
+        }
         sum.mean = [sum.mean[0] + other.mean[0], sum.mean[1] + other.mean[1]];
         sum.squares += other.squares;
         sum.overflows_as(other);

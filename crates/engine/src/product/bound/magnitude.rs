@@ -1,6 +1,6 @@
 //! Bounds that hold for every order of a sum, from magnitudes alone.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{
     element::checked,
@@ -58,7 +58,7 @@ pub struct OrderFreeBounds {
     /// True if the program has sums whose magnitudes add up, so that the bound of one path is smaller.
     has_branches: bool,
     /// The rates of errors along paths so far.
-    rates: PathRates,
+    rates: Arc<PathRates>,
     /// The errors of shares so far, by the exponents of the mean share and of the largest product.
     shares: Known<(i32, Option<i32>), [(ErrorBound, ErrorBound); TRIED_SHARES.len()]>,
 }
@@ -69,10 +69,13 @@ const PLACES: usize = 16;
 const TRIED_SHARES: [i32; 3] = [0, 4, 8];
 /// Exponent of the least of these.
 const LEAST_SHARE: i32 = -1000;
-/// Binades below a sum from which on errors along a path count as relative.
+/// Binades below a sum from which on errors along a path count as relative, at least; and their step, a power of two.
 const PATH_BINADES: i32 = 40;
-/// Places in a binade at which the error along a path is looked at.
-const PATH_PLACES: usize = 64;
+const PATH_STEP: i32 = 8;
+/// Places in a binade, in 64ths, between which the error along a path is looked at.
+///
+/// Most errors are the same in all of the binade: they are the largest part of its least sums.
+const PATH_EDGES: [u8; 19] = [0, 1, 2, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64];
 
 impl OrderFreeBounds {
     /// The bounds of sums of `k` terms by `schedule` in a model's arithmetic.
@@ -99,8 +102,19 @@ impl OrderFreeBounds {
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let is_contracting = is_contracting(&program);
         let has_branches = has_branches(&program);
-        let (chains, rates, shares) = (lengths.len(), PathRates::default(), Known::default());
+        let (chains, rates, shares) = (lengths.len(), Arc::default(), Known::default());
         Ok(OrderFreeBounds { chains, longest, schedule, program, walk, is_contracting, has_branches, rates, shares })
+    }
+
+    /// Schedules of one instruction share what is known of its steps.
+    pub(super) fn share(all: &mut [OrderFreeBounds]) {
+        for at in 1..all.len() {
+            let (before, [this, ..]) = all.split_at_mut(at) else { return };
+            let same = before.iter().find(|other| other.schedule.instruction == this.schedule.instruction);
+            if let Some(same) = same {
+                this.rates = Arc::clone(&same.rates);
+            }
+        }
     }
 
     /// The bound of a sum.
@@ -147,7 +161,8 @@ impl OrderFreeBounds {
     /// t..2t above. Some t are tried.
     fn shares(&self, magnitudes: &Magnitudes, single_chain: &Enclosed) -> (ErrorBound, ErrorBound) {
         let alone = (single_chain.error, ErrorBound::default());
-        if self.chains < 2 {
+        // A sum that saturates has an error that no share of it has.
+        if self.chains < 2 || !single_chain.error.finite().is_finite() {
             return alone;
         }
         let share = exponent(magnitudes.sum / self.chains as f64);
@@ -224,10 +239,10 @@ pub(super) fn one_step(
     }
 }
 
-/// The smaller of the error and the error along paths.
+/// The smaller of the error and the error along paths, unless sums may saturate.
 fn smaller(error: ErrorBound, mut paths: ErrorBound) -> ErrorBound {
     paths.overflows_as(&error);
-    if paths.finite() < error.finite() { paths } else { error }
+    if error.finite().is_finite() && paths.finite() < error.finite() { paths } else { error }
 }
 
 /// True if the errors along a path of a step are fewer than all.
@@ -268,7 +283,7 @@ impl<K: Copy + PartialEq, V: Copy> Known<K, V> {
 ///
 /// They are the same for all sums of a binade, so they are kept.
 #[derive(Debug, Default)]
-pub(super) struct PathRates(Known<RatesOf, Rates>);
+pub(super) struct PathRates(Known<RatesOf, Option<Rates>>);
 
 /// The sums that have the same rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -320,11 +335,11 @@ impl PathRates {
             ..*like
         };
         let of = RatesOf {
-            least: (exponent(sum) - PATH_BINADES).max(LEAST_SHARE),
+            least: ((exponent(sum) - PATH_BINADES) & -PATH_STEP).max(LEAST_SHARE),
             exponent: magnitudes.exponent,
             c: chain.map(|(like, _)| of_c(like)),
         };
-        let rates = self.0.get(of, || of.rates(program));
+        let rates = self.0.get(of, || of.rates(program))?;
         let later = chain.map_or(0, |(_, later)| later);
         let mut path = rates.longest;
         if later > 0 {
@@ -337,7 +352,8 @@ impl PathRates {
 }
 
 impl RatesOf {
-    fn rates(&self, program: &Program) -> Rates {
+    /// The rates; `None` if errors are no small part of sums.
+    fn rates(&self, program: &Program) -> Option<Rates> {
         let least = power(self.least);
         let error = |sum: f64, counted_errors: CountedErrors| {
             let magnitudes = Magnitudes { exponent: self.exponent, ..Magnitudes::of_sum(sum) };
@@ -350,18 +366,20 @@ impl RatesOf {
             });
             step(program, &products, c).error
         };
-        let edge = |at: usize| least * (1.0 + at as f64 / PATH_PLACES as f64);
+        let edges = PATH_EDGES.map(|edge| least * (1.0 + f64::from(edge) / 64.0));
         let rate = |counted_errors: CountedErrors| {
-            let rates =
-                (0..PATH_PLACES).map(|at| error(edge(at + 1).next_down(), counted_errors).times(1.0 / edge(at)));
+            let rates = edges.windows(2).map(|edge| error(edge[1].next_down(), counted_errors).times(1.0 / edge[0]));
             rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default()
         };
-        Rates {
+        if error(edges[1].next_down(), CountedErrors::All).finite() >= least {
+            return None;
+        }
+        Some(Rates {
             all: rate(CountedErrors::All).finite(),
             longest: rate(CountedErrors::LongestPath),
             of_c: if self.c.is_some() { rate(CountedErrors::PathOfC) } else { ErrorBound::default() },
             below: error(2.0 * least, CountedErrors::All),
-        }
+        })
     }
 }
 

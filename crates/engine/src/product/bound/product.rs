@@ -138,8 +138,9 @@ impl ProductBounds {
         let addends = Addends::of(claim, factors)?;
         let k = factors.k();
         let sums = claim.schedules.iter().map(|schedule| Schedule { alpha: 1.0, ..schedule.clone() });
-        let bounds =
+        let mut bounds =
             sums.map(|schedule| OrderFreeBounds::new(&claim.model, &schedule, k)).collect::<Result<Vec<_>>>()?;
+        OrderFreeBounds::share(&mut bounds);
         let programs = claim
             .schedules
             .iter()
