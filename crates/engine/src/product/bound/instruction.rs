@@ -90,3 +90,29 @@ impl InstructionBounds {
         Some(step(&self.program, &products, code_of(i.c, case.c)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{arithmetic::Evaluator, isa};
+
+    /// Counterexample: products whose exact sum is zero leave an aligned sum that the rounding cuts.
+    #[test]
+    fn products_that_cancel_do_not_make_c_the_sum() {
+        let i = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
+        let model = Model::load("hopper").unwrap();
+        let a = [
+            0x8004, 0x8002, 0x8001, 0x8080, 0x0400, 0x1800, 0x0020, 0x0080, 0x0001, 0x0002, 0x9400, 0x8001, 0x8001,
+            0x1400, 0x8040, 0x0010,
+        ];
+        let b = [
+            0x1000, 0x9400, 0x2000, 0x8080, 0x0010, 0x0001, 0x8400, 0x0100, 0x9c00, 0x1400, 0x0002, 0xa400, 0x1800,
+            0x8002, 0x0200, 0x8800,
+        ];
+        let case = Case::dense(a.to_vec(), b.to_vec(), 0xbd69_5b18);
+        let evaluator: Evaluator = model.evaluator(&i).unwrap();
+        let error = (i.d.to_f64(evaluator.dot(&case)) - i.c.to_f64(case.c)).abs();
+        let bound = InstructionBounds::new(&model, &i).unwrap().of(&case).unwrap();
+        assert!(error == 2f64.powi(-28) && error <= bound.worst(), "{error:e} {bound:?}");
+    }
+}

@@ -262,7 +262,9 @@ fn summed(
     let above = if sum.normalised { terms.len().next_power_of_two().ilog2() as i32 + 2 } else { 0 };
     total.span = losses.finest.filter(|_| is_aligned).map(|bits| bits + above);
     let is_flipped = sum.alignment.is_some_and(|alignment| alignment.complement);
-    total.significand = total.significand.filter(|_| !is_flipped && !is_sticky);
+    // Terms whose exact sum is zero may leave another one after the alignment.
+    let is_exact = losses.all.source(ErrorSource::Alignment) == 0.0;
+    total.significand = total.significand.filter(|_| is_exact && !is_flipped && !is_sticky);
     total
 }
 
