@@ -76,6 +76,17 @@ fn of_tables(results: &Results, section: &Section) -> Chapter {
     Chapter { id: section.id, heading: section.heading, blocks }
 }
 
+/// The tables that a chapter is made of.
+pub(super) fn keys(chapter: &str) -> Vec<&'static str> {
+    match chapter {
+        "arithmetic" => [arithmetic::TABLES, &["features"]].concat(),
+        "proof" => [proof::TABLES, &["regimes"]].concat(),
+        "instructions" => proof::RUNS.to_vec(),
+        "unknown" => vec!["features", "lines", "decisions"],
+        id => SECTIONS.iter().filter(|section| section.id == id).flat_map(|section| section.tables).copied().collect(),
+    }
+}
+
 /// The tables of no other chapter.
 fn others(results: &Results) -> Vec<&'static str> {
     let has = |key: &str| {

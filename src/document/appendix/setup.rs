@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::{differences, experiments::Repeated, sheets};
 use crate::{
     COMMIT, VERSION,
+    base::distinct::distinct,
     document::{
-        Block, Chapter, Sheet, Source, citations, names,
+        Block, Chapter, Sheet, Source, citations, compose, names,
         results::{Results, chip},
         rows::{Rows, together},
     },
@@ -16,19 +17,10 @@ use crate::{
 
 /// Makes the chapter.
 pub(super) fn chapter(results: &Results, all: &[Repeated], others: &Results) -> Chapter {
-    let versions: BTreeSet<String> = results
-        .kept
-        .iter()
-        .map(|kept| {
-            let commit = kept.commit.as_ref();
-            let commit = commit.map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
-            format!("{}{commit}", kept.version)
-        })
-        .collect();
     let seeds: BTreeSet<u64> = results.kept.iter().filter_map(|kept| kept.report.seed).collect();
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let mut said = vec![
-        format!("Results by tcnum {}.", versions.into_iter().collect::<Vec<_>>().join("; ")),
+        format!("Results by tcnum {}.", versions(results)),
         format!("Document by tcnum {VERSION}, commit {}.", citations::short(COMMIT)),
     ];
     if !seeds.is_empty() {
@@ -79,14 +71,12 @@ pub(super) fn commands(results: &Results, others: &Results) -> Chapter {
             (None, false) => report.verdict.name().into(),
         };
         let noted: Vec<String> = report.annotations.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        let commit =
-            kept.commit.as_ref().map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
         rows.push(vec![
             // The results of commands that this program ran are not kept.
             if kept.path.exists() { kept.name() } else { String::new() },
             command(&report.invocation),
             report.seed.map_or(String::new(), |seed| seed.to_string()),
-            format!("{}{commit}", kept.version),
+            version(kept),
             noted.join(", "),
             outcome,
         ]);
@@ -102,6 +92,23 @@ pub(super) fn commands(results: &Results, others: &Results) -> Chapter {
         blocks.push(Block::Table(Sheet::new("Notes", &["command", "note"], &[], notes)));
     }
     Chapter { id: "commands", heading: "Commands, seeds and versions", blocks }
+}
+
+/// The chapter, with the commands that repeat its tables.
+pub(super) fn with_commands(mut chapter: Chapter, others: &Results) -> Chapter {
+    let keys = compose::keys(chapter.id);
+    let has = |kept: &&Kept| kept.report.tables.iter().any(|table| keys.contains(&table.key) && !table.rows.is_empty());
+    chapter.blocks.extend(repeats(others.kept.iter().filter(has)));
+    chapter
+}
+
+/// The commands of results, as a list.
+pub(super) fn repeats<'a>(kept: impl Iterator<Item = &'a Kept>) -> Vec<Block> {
+    let lines = distinct(kept.map(|kept| command(&kept.report.invocation)));
+    match lines.is_empty() {
+        true => Vec::new(),
+        false => vec![Block::Text("These commands repeat the tables and figures above:".into()), Block::List(lines)],
+    }
 }
 
 /// Notes, with one note in place of those that differ only in the instruction.
@@ -139,8 +146,19 @@ fn command(invocation: &str) -> String {
     shlex::try_join(kept.iter().map(String::as_str)).unwrap_or_else(|_| invocation.into())
 }
 
+/// The versions that gave results, with their commits.
+pub(in crate::document) fn versions(results: &Results) -> String {
+    results.kept.iter().map(version).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
+}
+
+/// The version and the commit that gave a result.
+fn version(kept: &Kept) -> String {
+    let commit = kept.commit.as_ref().map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
+    format!("{}{commit}", kept.version)
+}
+
 /// The devices, each once, with their drivers and versions.
-fn devices(results: &Results) -> Sheet {
+pub(in crate::document) fn devices(results: &Results) -> Sheet {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut add = |name: String, description: &str, details: String| {
         let known = rows.iter_mut().find(|row| row[0] == name && row[2] == description);
