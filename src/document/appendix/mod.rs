@@ -8,7 +8,7 @@ pub(super) mod sheets;
 
 use super::{Block, Chapter, Document, Results, compose};
 pub(super) use experiments::{Repeated, separated};
-pub(super) use setup::{devices, versions};
+pub(super) use setup::{commands, devices, seeds, versions};
 pub(super) use sheets::short;
 
 /// Chapters of other results that an appendix has in its own way.

@@ -17,33 +17,14 @@ use crate::{
 
 /// Makes the chapter.
 pub(super) fn chapter(results: &Results, all: &[Repeated], others: &Results) -> Chapter {
-    let seeds: BTreeSet<u64> = results.kept.iter().filter_map(|kept| kept.report.seed).collect();
-    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let mut said = vec![
         format!("Results by tcnum {}.", versions(results)),
         format!("Document by tcnum {VERSION}, commit {}.", citations::short(COMMIT)),
     ];
-    if !seeds.is_empty() {
-        said.push(format!(
-            "Seeds: {}. The same seed gives the same operands on every device, on any machine and any number of threads.",
-            seeds.join(", ")
-        ));
-    }
+    said.push(seeds(results));
     said.push("Each result has its command, seed and version in the chapter of commands.".into());
     if let failed @ [_, ..] = &results.failed()[..] {
         said.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", ")));
-    }
-    let unknown: Vec<String> = results
-        .kept
-        .iter()
-        .filter(|kept| !kept.unknown.is_empty())
-        .map(|kept| format!("{} ({})", kept.name(), kept.unknown.join(", ")))
-        .collect();
-    if !unknown.is_empty() {
-        said.push(format!(
-            "Tables and columns that this version of tcnum does not know are left out: {}.",
-            unknown.join("; ")
-        ));
     }
     let counts = differences::counts(all, others);
     let mut blocks = vec![Block::List(said), Block::Table(devices(results))];
@@ -60,37 +41,43 @@ pub(super) fn chapter(results: &Results, all: &[Repeated], others: &Results) -> 
     Chapter { id: "setup", heading: "Setup", blocks }
 }
 
-/// Makes the chapter of the commands, with the notes of results that have no chapter of their own.
-pub(super) fn commands(results: &Results, others: &Results) -> Chapter {
+/// Makes the chapter of the commands, with the notes of some results.
+pub(in crate::document) fn commands(results: &Results, noted: &Results) -> Chapter {
     let mut rows = Vec::new();
-    for kept in &results.kept {
+    for (kept, chip) in results.kept.iter().zip(&results.chips) {
         let report = &kept.report;
         let outcome = match (report.interrupted, report.holds) {
             (Some(by), _) => format!("interrupted by {}", by.name()),
             (None, true) => "holds".into(),
             (None, false) => report.verdict.name().into(),
         };
-        let noted: Vec<String> = report.annotations.iter().map(|(key, value)| format!("{key} {value}")).collect();
+        let annotations: Vec<String> = report.annotations.iter().map(|(key, value)| format!("{key} {value}")).collect();
         rows.push(vec![
             // The results of commands that this program ran are not kept.
             if kept.path.exists() { kept.name() } else { String::new() },
             command(&report.invocation),
+            sheets::short(chip),
             report.seed.map_or(String::new(), |seed| seed.to_string()),
             version(kept),
-            noted.join(", "),
+            annotations.join(", "),
             outcome,
         ]);
     }
-    let labels = ["result", "command", "seed", "tcnum", "noted", "outcome"];
+    let labels = ["result", "command", "on", "seed", "tcnum", "noted", "outcome"];
     let mut blocks = vec![Block::Table(Sheet::new("Commands", &labels, &[], rows))];
-    let noted = |kept: &Kept| {
-        let command = command(&kept.report.invocation);
-        joined(&kept.report.notes).into_iter().map(|note| vec![command.clone(), note]).collect::<Vec<_>>()
+    let unknown = |kept: &Kept| match &kept.unknown[..] {
+        [] => None,
+        names => Some(format!(
+            "Tables and columns that this version of tcnum does not know are left out: {}.",
+            names.join(", ")
+        )),
     };
-    let notes: Vec<Vec<String>> = others.kept.iter().flat_map(noted).collect();
-    if !notes.is_empty() {
-        blocks.push(Block::Table(Sheet::new("Notes", &["command", "note"], &[], notes)));
-    }
+    let of = |kept: &Kept, notes: Vec<String>| {
+        notes.into_iter().map(|note| vec![command(&kept.report.invocation), note]).collect::<Vec<_>>()
+    };
+    let said = noted.kept.iter().flat_map(|kept| of(kept, joined(&kept.report.notes)));
+    let notes = said.chain(results.kept.iter().flat_map(|kept| of(kept, unknown(kept).into_iter().collect())));
+    blocks.extend(Sheet::new("Notes", &["command", "note"], &[], notes.collect()).block());
     Chapter { id: "commands", heading: "Commands, seeds and versions", blocks }
 }
 
@@ -149,6 +136,16 @@ fn command(invocation: &str) -> String {
 /// The versions that gave results, with their commits.
 pub(in crate::document) fn versions(results: &Results) -> String {
     results.kept.iter().map(version).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
+}
+
+/// The seeds of results, in a sentence.
+pub(in crate::document) fn seeds(results: &Results) -> String {
+    let seeds: BTreeSet<u64> = results.kept.iter().filter_map(|kept| kept.report.seed).collect();
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    format!(
+        "Seeds: {}. The same seed gives the same operands on every device, on any machine and any number of threads.",
+        if seeds.is_empty() { "none".into() } else { seeds.join(", ") }
+    )
 }
 
 /// The version and the commit that gave a result.

@@ -8,12 +8,13 @@ use crate::{
     arithmetic::EvidenceKind,
     document::{
         Block, Chapter, Results, Sheet,
-        appendix::{devices, listed, sheets, versions},
+        appendix::{devices, listed, seeds, sheets, versions},
         arithmetic::class_of,
         citations,
         results::chip_of,
         rows::{Rows, together},
     },
+    isa,
     report::{Table, counted, grouped},
 };
 
@@ -41,7 +42,8 @@ impl Evidence {
         let mut all = Evidence::default();
         for line in features.iter().flat_map(|table| Rows(table).iter()) {
             if line.text("found").is_empty() {
-                all.hidden += 1;
+                // A class that was not measured has no instruction.
+                all.hidden += usize::from(isa::known(line.text("instruction")).is_some());
                 continue;
             }
             all.cells.push(EvidenceCell {
@@ -79,8 +81,7 @@ impl Evidence {
         let groups = together(new.map(|cell| ((cell.device.clone(), cell.class.clone()), cell.feature.clone())));
         let rows: Vec<_> =
             groups.into_iter().map(|((device, class), features)| vec![device, class, features.join(", ")]).collect();
-        let caption =
-            "New: features that were measured, and that no publication of our table of published features states";
+        let caption = "New: features that were measured, and that no publication in our table states of this device";
         Sheet::new(caption, &[sheets::DEVICE, "instructions", "features"], &[], rows).full()
     }
 }
@@ -88,10 +89,11 @@ impl Evidence {
 /// Makes the chapter of devices and evidence.
 pub(super) fn setup(study: &Study, results: &Results) -> Chapter {
     let said = format!(
-        "Results by tcnum {}; document by tcnum {VERSION}, commit {}. The same seed gives the same operands on every device. A model is a \
-         description of a chip that the program executes; its results are not measurements.",
+        "Results by tcnum {}; document by tcnum {VERSION}, commit {}. {} A model is a description of a chip that the program executes; its \
+         results are not measurements. The supplement has all tables, and the commands that repeat them.",
         versions(results),
-        citations::short(COMMIT)
+        citations::short(COMMIT),
+        seeds(results)
     );
     let mut blocks = vec![Block::Text(said)];
     blocks.extend(devices(results).full());

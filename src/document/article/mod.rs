@@ -98,7 +98,7 @@ fn unmark(document: &mut Document, chips: &[String]) {
     let plain = |text: &mut String| names.iter().for_each(|(marked, name)| *text = text.replace(*marked, name));
     plain(&mut document.title);
     plain(&mut document.lead);
-    document.lead += " All devices here are models: no chip was run for this paper.";
+    document.lead += " All devices here are models: no chip was run for this paper, and measured values are those that a model rests on.";
     for block in document.parts.iter_mut().flat_map(|part| &mut part.blocks) {
         match block {
             Block::Text(text) | Block::Source(Source { text, .. }) => plain(text),

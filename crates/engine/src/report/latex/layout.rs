@@ -222,7 +222,8 @@ impl Grid {
             height: shown.rows.iter().map(|row| lines(row) as f64 * LINE + space).sum(),
             columns: part.iter().enumerate().map(column).collect(),
             head,
-            rows: shown.rows.iter().map(row).collect(),
+            // A page must not break after the last row.
+            rows: shown.rows.iter().map(row).collect::<String>().trim_end_matches(between).to_string(),
             count: shown.rows.len(),
         }
     }
