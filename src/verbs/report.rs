@@ -37,13 +37,13 @@ pub(super) struct Arguments {
     /// Appendix of a paper: published tables and figures, repeated
     #[arg(long, conflicts_with = "preset", help_heading = "What")]
     paper: bool,
-    /// With --paper: a paper of at most N pages, and the appendix as its supplement
+    /// With --paper: a paper of at most N pages; the appendix supplements it
     #[arg(long, value_name = "N", value_parser = integer(6..=100usize), requires = "paper", help_heading = "What")]
     pages: Option<usize>,
     /// With --paper: operand formats of its instructions [default: all]
     #[arg(long = "fmt", value_name = "FORMAT", value_delimiter = ',', requires = "paper", help_heading = "What")]
     formats: Vec<String>,
-    /// With --paper: experiments of its chapters [default: those of the appendix]
+    /// With --paper: experiments of its chapters [default: the appendix's]
     #[arg(long = "experiment", value_name = "NAME", value_delimiter = ',', requires = "paper", help_heading = "What")]
     experiments: Vec<String>,
     /// Commands that run on each device: quick takes seconds, full minutes
