@@ -10,7 +10,7 @@ use super::{
     Block, Chapter, Document, Figure, Results, Sheet, Source,
     appendix::{self, Repeated, differences, listed, sheets, short},
     arithmetic::{self, Arithmetic},
-    citations, claims, figures, generations,
+    citations, claims, figures, generations, proof,
     rows::{Rows, together},
 };
 use crate::{
@@ -119,11 +119,13 @@ impl Study {
         let operands =
             if formats.is_empty() { String::new() } else { format!(" with operands in {}", listed(&formats)) };
         let count: usize = self.all.iter().map(|arithmetic| arithmetic.instructions.len()).sum();
-        let mut said = vec![format!(
-            "We describe the arithmetic of {}{operands} on {}.",
-            counted(count as u64, "matrix instruction"),
-            listed(chips)
-        )];
+        let what = match count {
+            0 => "matrix instructions".into(),
+            count => counted(count as u64, "matrix instruction"),
+        };
+        let mut said = vec![format!("We describe the arithmetic of {what}{operands} on {}.", listed(chips))];
+        said.extend(proof::comparisons(&self.others));
+
         said.extend(self.evidence.sentence());
         let varied: Vec<String> =
             self.varied().into_iter().map(|at| crate::features::FEATURES[at].name.into()).collect();
