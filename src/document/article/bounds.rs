@@ -58,9 +58,8 @@ impl Bounds {
     /// The chapter.
     pub(super) fn chapter(&self) -> Chapter {
         let rows = together(self.0.iter().map(|(device, cells)| (row(cells), device.clone()))).into_iter();
-        let rows: Vec<Vec<String>> = rows
-            .map(|(cells, devices)| [listed(&distinct(devices.into_iter()))].into_iter().chain(cells).collect())
-            .collect();
+        let rows: Vec<Vec<String>> =
+            rows.map(|(cells, devices)| [listed(&distinct(devices))].into_iter().chain(cells).collect()).collect();
         if rows.is_empty() {
             return Chapter { id: "bounds", heading: "Bounds", blocks: Vec::new() };
         }

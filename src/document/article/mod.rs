@@ -54,9 +54,7 @@ struct Study {
 pub(crate) fn article(results: &Results, subject: &Subject, pages: usize) -> Fitted {
     let results = results.of_formats(&subject.formats);
     let (mut experiments, others) = appendix::separated(&results);
-    experiments.retain(|repeated| {
-        subject.experiments.is_empty() || subject.experiments.iter().any(|name| *name == repeated.name)
-    });
+    experiments.retain(|repeated| subject.experiments.is_empty() || subject.experiments.contains(&repeated.name));
     let features = others.table("features").map(|mut table| {
         generations::present(&mut table);
         table
@@ -165,9 +163,9 @@ impl Study {
             let cells = columns.iter().map(cell).collect::<Vec<_>>();
             ((class, cells), short(&one.chip))
         };
-        let rows = together(self.all.iter().map(row)).into_iter().map(|((class, cells), chips)| {
-            [distinct(chips.into_iter()).join(", "), class].into_iter().chain(cells).collect()
-        });
+        let rows = together(self.all.iter().map(row))
+            .into_iter()
+            .map(|((class, cells), chips)| [distinct(chips).join(", "), class].into_iter().chain(cells).collect());
         let labels: Vec<&str> = [sheets::DEVICE, "instructions"].into_iter().chain(columns.iter().map(names)).collect();
         let legend = marks.as_ref().map(|marks| &marks.legend[..]);
         let caption =

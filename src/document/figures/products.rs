@@ -10,6 +10,9 @@ use crate::{
     },
 };
 
+/// A point of a curve with its standard error; `None` where the number is missing.
+type DrawnPoint = Option<(Point, Option<Band>)>;
+
 /// A point of an error, with its name.
 fn point(x: f64, error: f64, what: &str) -> Point {
     Point::new(x, error, format!("{what}, error {}", three_digits(error)))
@@ -35,7 +38,7 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
         });
         (vec![operands, on(&row), unit, promoted], drawn)
     });
-    let curve = |(keys, drawn): (Vec<String>, Vec<Option<(Point, Option<Band>)>>)| {
+    let curve = |(keys, drawn): (Vec<String>, Vec<DrawnPoint>)| {
         let (points, bands): (Vec<Point>, Vec<Option<Band>>) = drawn.into_iter().flatten().unzip();
         let band = bands.into_iter().flatten().collect();
         Curve { keys, line: ChartLine { band, ..ChartLine::new("", points) } }
