@@ -12,6 +12,7 @@ const SOURCES: &[&str] = &[
     "experiments",
     "kernels",
     "layouts",
+    "literature",
     "models",
     "schedules",
     "schemes",

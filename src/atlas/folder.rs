@@ -13,7 +13,7 @@ use crate::{COMMIT, Error, Result, VERSION, base::atomic};
 /// Name of the marker.
 const MARKER: &str = "tcnum-atlas.json";
 /// Folders of a site.
-const FOLDERS: [&str; 3] = ["generation", "format", "instruction"];
+const FOLDERS: [&str; 4] = ["generation", "format", "instruction", "claim"];
 
 /// The marker of a site.
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::{
     Site,
     answer::{alignment, evidence, fp8, representative, width_and_rounding},
+    claim,
     entry::{Arithmetic, Entry},
     generation::Generation,
     page::{Page, Section, evidence_mark, format_link, generation_link, table},
@@ -35,20 +36,29 @@ pub(super) fn page(site: &Site) -> Page {
         title: "The arithmetic of matrix units".into(),
         lead: html! {
             p.lead {
-                "How wide is the accumulator, which way does it round, and does FP8 accumulate in f32? "
+                "How wide is the accumulator, which way does it round, does FP8 accumulate in f32, and are subnormal operands kept? "
                 (instructions) " of " (counted(site.generations.len() as u64, "generation")) "."
             }
         },
-        sections: vec![
-            Section::new("answers", "Width and rounding of sums", answers(site)),
-            Section::new("generations", "Generations", generations(site)),
-            Section::new("formats", "Formats", formats(site)),
-            Section::new("instructions", "Instructions", instructions_list(site)),
-            Section::new("reading", "How to read it", reading()),
-        ],
+        sections: sections(site),
         rests_on: rests_on(site),
         commands: vec!["tcnum models".into(), "tcnum instructions".into()],
     }
+}
+
+fn sections(site: &Site) -> Vec<Section> {
+    let mut sections = vec![
+        Section::new("answers", "Width and rounding of sums", answers(site)),
+        Section::new("generations", "Generations", generations(site)),
+        Section::new("formats", "Formats", formats(site)),
+        Section::new("instructions", "Instructions", instructions_list(site)),
+        Section::new("reading", "How to read it", reading()),
+        Section::new("addresses", "Addresses that stay", claim::addresses()),
+    ];
+    if !site.claims.is_empty() {
+        sections.insert(4, Section::new("claims", "Published claims", claim::list(&site.claims)));
+    }
+    sections
 }
 
 /// The table of generations and formats.
@@ -57,7 +67,7 @@ fn answers(site: &Site) -> Markup {
         .iter()
         .filter(|(_, names)| site.entries.iter().any(|entry| names.contains(&entry.instruction.a.name)))
         .collect();
-    let mut labels = vec!["generation", "Does FP8 accumulate in f32?"];
+    let mut labels = vec!["generation", "Does FP8 accumulate in f32?", "Are subnormal A and B kept?"];
     labels.extend(columns.iter().map(|(label, _)| *label));
     let rows = html! {
         @for (number, generation) in site.generations.iter().enumerate() {
@@ -67,6 +77,7 @@ fn answers(site: &Site) -> Markup {
                     @if generation.date.is_some() { span.note { (generation.year()) } }
                 }
                 (fp8_cell(site, number))
+                td { (subnormals(site, number)) }
                 @for (_, names) in &columns { (cell(site, number, names)) }
             }
         }
@@ -97,6 +108,25 @@ fn fp8_cell(site: &Site, number: usize) -> Markup {
                 },
             }
         }
+    }
+}
+
+/// The fate of subnormal operands, for each format of the columns that shows it.
+fn subnormals(site: &Site, number: usize) -> String {
+    let of = |(label, names): &(&str, &[&str])| {
+        let format = format::find(names.first()?).ok()?;
+        let (_, arithmetic) = representative(&site.entries, &site.generations, number, format)?;
+        Some((arithmetic.finding("subnormal A, B")?.to_string(), label.to_string()))
+    };
+    let groups = crate::base::distinct::distinct(COLUMNS.iter().filter_map(|column| Some(of(column)?.0)));
+    let all: Vec<(String, String)> = COLUMNS.iter().filter_map(of).collect();
+    let labels = |words: &String| {
+        all.iter().filter(|(other, _)| other == words).map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    match &groups[..] {
+        [] => "-".into(),
+        [one] => one.clone(),
+        several => several.iter().map(|words| format!("{words} ({})", labels(words))).collect::<Vec<_>>().join("; "),
     }
 }
 

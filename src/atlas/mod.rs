@@ -5,6 +5,7 @@
 
 mod answer;
 pub mod calculator;
+mod claim;
 mod entry;
 mod folder;
 mod generation;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 use crate::{
     Error, Interruption, Result, Stage,
     base::{distinct::distinct, interrupt, parallel},
-    document,
+    document::{self, Claim},
     format::Format,
     isa::{self, Instruction},
     report::{Table, counted},
@@ -66,6 +67,8 @@ struct Site {
     formats: Vec<&'static Format>,
     /// True if the request names instructions.
     is_restricted: bool,
+    /// Published claims; a site of some instructions has none.
+    claims: Vec<Claim>,
     /// The command that makes the site.
     command: String,
     /// The warning of an interrupted site.
@@ -137,7 +140,8 @@ pub(crate) fn atlas(request: &AtlasRequest, progress: &mut dyn FnMut(Stage)) -> 
     progress(Stage::of("writing pages"));
     let formats = distinct(entries.iter().flat_map(|entry| formats(&entry.instruction)));
     let is_restricted = !request.instructions.is_empty() || interrupted.is_some();
-    let site = Site { generations, entries, formats, is_restricted, command: command(request), interrupted };
+    let claims = if is_restricted { Vec::new() } else { document::claims() };
+    let site = Site { generations, entries, formats, is_restricted, claims, command: command(request), interrupted };
     Ok(site.finished(stopped))
 }
 
@@ -196,6 +200,7 @@ impl Site {
             ("index", vec![index::page(self)]),
             ("generation", (0..self.generations.len()).map(|number| lists::generation(self, number)).collect()),
             ("format", self.formats.iter().map(|format| lists::format(self, format)).collect()),
+            ("claim", self.claims.iter().map(claim::page).collect()),
         ];
         let mut files: Vec<(String, Vec<u8>)> = Vec::new();
         let mut rows = Vec::new();

@@ -28,6 +28,9 @@ pub(super) fn script(site: &Site) -> String {
     for format in &site.formats {
         add(format.name, "format", format.name, format.aliases.iter().map(ToString::to_string).collect());
     }
+    for claim in &site.claims {
+        add(&claim.source, "claim", &claim.id, vec![claim.claim.clone()]);
+    }
     for entry in &site.entries {
         let i = &entry.instruction;
         let machine = machine_names(&i.name).into_iter().map(String::from);

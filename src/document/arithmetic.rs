@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     arithmetic::EvidenceKind,
-    features::FEATURES,
+    base::distinct::distinct,
+    features::{self, FEATURES},
     isa,
     report::{
         Table, grouped,
@@ -23,11 +24,23 @@ use crate::{
 pub(super) const TABLES: &[&str] = &["identified", "lines", "trees", "contradictions", "program", "rules", "evidence"];
 
 /// Instructions with the same features on the same chip.
-struct Arithmetic {
-    chip: String,
-    instructions: Vec<String>,
+pub(super) struct Arithmetic {
+    pub(super) chip: String,
+    pub(super) instructions: Vec<String>,
     /// The finding for each of [`FEATURES`], with its evidence; empty where it was not asked.
-    findings: Vec<FeatureFound>,
+    pub(super) findings: Vec<FeatureFound>,
+}
+
+impl Arithmetic {
+    /// The classes of the instructions, each once.
+    pub(super) fn classes(&self) -> Vec<String> {
+        distinct(self.instructions.iter().map(|name| class_of(name)))
+    }
+}
+
+/// The class of an instruction, else its name.
+pub(super) fn class_of(name: &str) -> String {
+    isa::known(name).map_or_else(|| name.to_string(), |i| features::class(&i))
 }
 
 /// Groups up to which the table of features has a column for each group.
@@ -80,7 +93,7 @@ pub(super) fn part(results: &Results) -> Chapter {
 }
 
 /// Groups the instructions of a table by their features.
-fn arithmetics(features: &Table) -> Vec<Arithmetic> {
+pub(super) fn arithmetics(features: &Table) -> Vec<Arithmetic> {
     let mut of: Vec<(String, String, Vec<FeatureFound>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for line in Rows(features).iter() {

@@ -3,7 +3,7 @@
 use crate::{COMMIT, VERSION, base::distinct::distinct};
 
 /// Entries of papers.
-const SOURCES: &str = include_str!("sources.bib");
+const SOURCES: &str = include_str!("../../literature/sources.bib");
 /// The entry of the program for citations, whose title and authors this bibliography repeats.
 const CITATION: &str = include_str!("../../CITATION.cff");
 /// Key of this program.
@@ -29,6 +29,11 @@ pub(super) fn keys_of<'a>(sources: impl Iterator<Item = &'a str>) -> Vec<&'stati
         all.iter().find(|key| key.contains(year)).or(all.first().filter(|_| all.len() == 1)).copied()
     };
     distinct(sources.filter_map(key))
+}
+
+/// The entry of a key.
+pub(crate) fn entry(key: &str) -> Option<&'static str> {
+    SOURCES.split("\n\n").map(str::trim).find(|entry| keys(entry) == [key])
 }
 
 /// The keys of entries.
@@ -80,13 +85,18 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_has_all_authors_a_title_a_year_and_an_identifier() {
+    fn every_entry_has_all_authors_a_title_a_venue_a_year_and_an_identifier() {
         let entries: Vec<&str> = SOURCES.split('@').skip(1).collect();
         assert!(entries.len() > 10, "{}", entries.len());
         for entry in entries {
             for name in ["author", "title", "year"] {
                 assert!(value(entry, name).is_some_and(|value| !value.is_empty()), "{name}: {entry}");
             }
+            let venues = ["journal", "booktitle", "publisher", "howpublished"];
+            assert!(
+                venues.iter().any(|name| value(entry, name).is_some_and(|venue| !venue.is_empty())),
+                "venue: {entry}"
+            );
             let note = value(entry, "note").unwrap_or_default();
             assert!(["doi:", "arXiv:", "\\url{"].iter().any(|begin| note.starts_with(begin)), "identifier: {entry}");
             let key = entry.split_once('{').unwrap().1.split_once(',').unwrap().0;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, hash_map::Entry};
 
 use super::{
-    Block, Chapter, Document, Sheet, arithmetic, figures, neighbours,
+    Block, Chapter, Document, Sheet, appendix, arithmetic, figures, neighbours,
     outline::{SECTIONS, Section, TAKEN},
     proof,
     results::{CHIP, Results},
@@ -26,7 +26,7 @@ pub(crate) fn compose(results: &Results) -> Document {
         proof::unknown(results),
     ];
     parts.extend(SECTIONS.iter().map(|section| of_tables(results, section)));
-    parts.push(commands(results));
+    parts.push(appendix::commands(results, results));
     parts.retain(|part| !part.blocks.is_empty());
     Document { title: title(results), lead: lead(results), parts }
 }
@@ -74,6 +74,17 @@ fn of_tables(results: &Results, section: &Section) -> Chapter {
         blocks.insert(0, Block::Text(section.intro.into()));
     }
     Chapter { id: section.id, heading: section.heading, blocks }
+}
+
+/// The tables that a chapter is made of.
+pub(super) fn keys(chapter: &str) -> Vec<&'static str> {
+    match chapter {
+        "arithmetic" => [arithmetic::TABLES, &["features"]].concat(),
+        "proof" => [proof::TABLES, &["regimes"]].concat(),
+        "instructions" => proof::RUNS.to_vec(),
+        "unknown" => vec!["features", "lines", "decisions"],
+        id => SECTIONS.iter().filter(|section| section.id == id).flat_map(|section| section.tables).copied().collect(),
+    }
 }
 
 /// The tables of no other chapter.
@@ -132,52 +143,4 @@ pub(super) fn joined(mut shown: ShownTable, column: &str) -> ShownTable {
     }
     shown.rows = rows;
     shown
-}
-
-/// Makes the chapter of commands, with devices, seeds, versions and notes.
-fn commands(results: &Results) -> Chapter {
-    let mut rows = Vec::new();
-    let mut notes = Vec::new();
-    for (kept, chip) in results.kept.iter().zip(&results.chips) {
-        let report = &kept.report;
-        let details = report.device.iter().flat_map(|device| &device.details);
-        let details: Vec<String> = details.map(|(key, value)| format!("{key} {value}")).collect();
-        let notable: Vec<String> = report.annotations.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        let outcome = match (report.interrupted, report.holds) {
-            (Some(by), _) => format!("interrupted by {}", by.name()),
-            (None, true) => "holds".into(),
-            (None, false) => report.verdict.name().into(),
-        };
-        let short = |commit: &String| format!(", commit {}", commit.chars().take(12).collect::<String>());
-        let commit = kept.commit.as_ref().map_or(String::new(), short);
-        let name = kept.name();
-        rows.push(vec![
-            name.clone(),
-            report.invocation.clone(),
-            chip.clone(),
-            details.join(", "),
-            report.seed.map_or(String::new(), |seed| seed.to_string()),
-            format!("{}{commit}", kept.version),
-            notable.join(", "),
-            outcome,
-        ]);
-        let mut said: Vec<String> = report.notes.clone();
-        if !kept.unknown.is_empty() {
-            said.push(format!(
-                "Left out because this version of tcnum does not know them: {}.",
-                kept.unknown.join(", ")
-            ));
-        }
-        if !said.is_empty() {
-            notes.push(vec![name, said.join("\n")]);
-        }
-    }
-    let labels = ["result", "command", "on", "with", "seed", "tcnum", "noted", "outcome"];
-    let mut blocks = vec![Block::Table(Sheet::new("Commands", &labels, &[], rows))];
-    if !notes.is_empty() {
-        let count = notes.len();
-        let sheet = Sheet::new("Notes of the results", &["result", "notes"], &[], notes);
-        blocks.push(Block::Folded(format!("Notes of {count} results"), vec![Block::Table(sheet)]));
-    }
-    Chapter { id: "commands", heading: "Commands, seeds and versions", blocks }
 }

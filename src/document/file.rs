@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Document, PaperFile, html, markdown, paper};
+use super::{Document, PaperFile, html, markdown, paper, paper_with_supplement};
 use crate::{
     Error, Result,
     base::atomic::{self, DerivedKind},
@@ -90,6 +90,14 @@ impl Form {
             Form::Paper => write_paper(&paper(document), out),
         }
     }
+}
+
+/// Writes a paper and its supplement as one LaTeX project.
+///
+/// # Errors
+/// As [`Form::write`].
+pub(crate) fn write_with_supplement(paper: &Document, supplement: &Document, folder: &Path) -> Result<()> {
+    write_paper(&paper_with_supplement(paper, supplement), folder)
 }
 
 /// A file of a LaTeX project that this program wrote.

@@ -5,7 +5,9 @@
 
 mod appendix;
 mod arithmetic;
+mod article;
 mod citations;
+mod claims;
 mod compose;
 mod figures;
 mod file;
@@ -24,12 +26,14 @@ mod rows;
 mod words;
 
 pub(crate) use appendix::appendix;
-pub(crate) use citations::year;
+pub(crate) use article::{Fitted, Subject, article};
+pub(crate) use citations::{entry, year};
+pub(crate) use claims::{Claim, claims};
 pub(crate) use compose::{compose, sheet};
 pub(crate) use figures::{Figure, figures, slug};
-pub(crate) use file::Form;
+pub(crate) use file::{Form, write_with_supplement};
 pub(crate) use html::{SCRIPT, STYLE, block, contents, footer, frame, grid, html, marked, section, shown};
-use latex::{PaperFile, paper};
+use latex::{PaperFile, paper, paper_with_supplement};
 use markdown::markdown;
 pub(crate) use measured::{Measured, measured};
 pub(crate) use preset::{Place, Preset, Work, quoted};
@@ -163,6 +167,11 @@ impl Sheet {
         self.shown.labels[0] = heading.into();
         self.shown.rows.iter_mut().for_each(|row| row[0] = short(&row[0]));
         self
+    }
+
+    /// The block of the table with all rows in sight, none if empty.
+    pub(crate) fn full(self) -> Option<Block> {
+        (!self.shown.rows.is_empty()).then_some(Block::Table(self))
     }
 
     /// The block of the table: folded if long, none if empty.

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::Deserialize;
 
+use super::Subject;
 use crate::{
     device::{DeviceName, Identity},
     report::{Kept, Verdict},
@@ -99,6 +100,23 @@ impl Preset {
     /// The preset of an appendix.
     pub(crate) fn paper() -> Preset {
         presets().remove(PAPER).expect("the table has it")
+    }
+
+    /// The preset of an appendix on a subject.
+    ///
+    /// `beside`: one command compares the features of all devices with each other and with published ones.
+    pub(crate) fn paper_on(subject: &Subject, beside: bool) -> Preset {
+        let mut preset = Preset::paper();
+        if !subject.experiments.is_empty() {
+            preset.together = subject.experiments.iter().map(|name| format!("experiment {name}")).collect();
+        }
+        let formats: String = subject.formats.iter().map(|format| format!(" --fmt {format}")).collect();
+        if beside || !formats.is_empty() {
+            let features = format!("features{formats}");
+            preset.commands.clear();
+            if beside { preset.together.insert(0, features) } else { preset.commands.push(features) }
+        }
+        preset
     }
 
     /// The names of the experiments that devices run together, in their order.

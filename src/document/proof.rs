@@ -27,7 +27,7 @@ pub(super) const TABLES: &[&str] = &[
     "gpus",
 ];
 /// The tables with the execution of instructions.
-const RUNS: [&str; 3] = ["verification", "profile", "curves"];
+pub(super) const RUNS: [&str; 3] = ["verification", "profile", "curves"];
 
 /// The execution of an instruction on a chip.
 pub(super) struct Ran {

@@ -1,10 +1,11 @@
 //! Several results as one: their chips, and their joined tables.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::rows::{Line, Rows};
 use crate::{
-    device::{DeviceName, Identity},
+    base::distinct::distinct,
+    device::{DeviceName, Generation, Identity},
     report::{Cell, CellKind, CellValue, Column, Kept, Report, Table, shown},
 };
 
@@ -54,6 +55,11 @@ impl Results {
         counts.retain(|(_, simulated, _)| !real || !simulated);
         counts.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
         counts.into_iter().map(|(name, ..)| name).collect()
+    }
+
+    /// All chips that results name, each once.
+    pub(super) fn chips(&self) -> Vec<String> {
+        distinct(self.kept.iter().flat_map(|kept| devices(&kept.report)).map(|device| chip(&device)))
     }
 
     /// Joins the tables of a key, with a first column for the chip; equal rows count once.
@@ -122,6 +128,15 @@ impl Results {
             .collect();
         (!shown.is_empty())
             .then(|| format!("According to arithmetic models, and what these rest on: {}.", shown.join("; ")))
+    }
+
+    /// The shipped model of a chip, or the model that the chip is.
+    pub(super) fn model_of(&self, name: &str) -> Option<String> {
+        let device = self.kept.iter().flat_map(|kept| devices(&kept.report)).find(|device| chip(device) == name)?;
+        let mut said: BTreeMap<String, String> = device.details.iter().cloned().collect();
+        said.extend([("device".into(), device.name.to_string()), ("description".into(), device.description.clone())]);
+        let model = device.name.model().map(String::from);
+        model.or_else(|| Generation::of_recording(&said).shipped_model().map(String::from))
     }
 
     /// The chips of the devices that a result names.

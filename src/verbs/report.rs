@@ -6,13 +6,14 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
-    options::{is_folder, output_path},
+    options::{integer, is_folder, output_path},
     shared::{Devices, Quiet},
 };
 use crate::{
     Error, Result,
     base::interrupt,
-    document::{self, Form, Measured, Preset, Results},
+    document::{self, Fitted, Form, Measured, Preset, Results, Subject},
+    experiment, format,
     report::{self, Report},
     tables,
 };
@@ -22,6 +23,8 @@ Examples:
   tcnum report --device hopper --preset quick --out hopper.html
   tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
   tcnum report --paper --device ampere --device hopper --out appendix/
+  tcnum report --paper --pages 10 --fmt f16,e4m3 --experiment figure-17 --device ampere --device hopper --out paper/
+      a paper of ten pages, and the appendix as its supplement
 More: docs/devices-and-results.md, docs/paper.md";
 
 /// Makes one document of results: a page, a text or a paper, with tables and figures.
@@ -34,6 +37,15 @@ pub(super) struct Arguments {
     /// Appendix of a paper: published tables and figures, repeated
     #[arg(long, conflicts_with = "preset", help_heading = "What")]
     paper: bool,
+    /// With --paper: a paper of at most N pages; the appendix supplements it
+    #[arg(long, value_name = "N", value_parser = integer(6..=100usize), requires = "paper", help_heading = "What")]
+    pages: Option<usize>,
+    /// With --paper: operand formats of its instructions [default: all]
+    #[arg(long = "fmt", value_name = "FORMAT", value_delimiter = ',', requires = "paper", help_heading = "What")]
+    formats: Vec<String>,
+    /// With --paper: experiments of its chapters [default: the appendix's]
+    #[arg(long = "experiment", value_name = "NAME", value_delimiter = ',', requires = "paper", help_heading = "What")]
+    experiments: Vec<String>,
     /// Commands that run on each device: quick takes seconds, full minutes
     #[arg(long, value_name = "PRESET", default_value = "quick", requires = "devices", value_parser = Preset::parse, help_heading = "What")]
     preset: Preset,
@@ -44,6 +56,23 @@ pub(super) struct Arguments {
     out: PathBuf,
     #[command(flatten)]
     quiet: Quiet,
+}
+
+impl Arguments {
+    /// The subject of a paper.
+    ///
+    /// # Errors
+    /// Unknown formats or experiments.
+    fn subject(&self) -> Result<Subject> {
+        let known = |name: &&String| experiment::shipped().any(|shipped| shipped == name.as_str());
+        if let Some(name) = self.experiments.iter().find(|name| !known(name)) {
+            return Err(Error::request(format!(
+                "--experiment {name}: not a shipped experiment; tcnum experiment --list has their names"
+            )));
+        }
+        let formats = self.formats.iter().map(|name| format::find(name)).collect::<Result<_>>();
+        Ok(Subject { formats: formats.map_err(|error| error.within("--fmt"))?, experiments: self.experiments.clone() })
+    }
 }
 
 impl Verb for Arguments {
@@ -63,7 +92,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     let progress = Progress::quiet_if(*arguments.quiet);
     let declared = tables::declared();
-    let preset = if arguments.paper { Preset::paper() } else { arguments.preset.clone() };
+    let subject = arguments.subject()?;
+    let preset = match arguments.paper {
+        true => Preset::paper_on(&subject, arguments.pages.is_some() && arguments.devices.len() > 1),
+        false => arguments.preset.clone(),
+    };
     let commands = preset.of(&arguments.devices);
     let Measured { mut kept, mut wrong, interrupted, finished } = match &commands[..] {
         [] => Measured::default(),
@@ -96,6 +129,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let results = Results::new(kept);
     let mut document = if arguments.paper { document::appendix(&results) } else { document::compose(&results) };
+    let mut paper = arguments.pages.map(|pages| document::article(&results, &subject, pages));
     if let Some(by) = interrupted {
         let end = format!(
             "Interrupted by {}: this document covers the work done before it, {finished} of {} commands and part of the \
@@ -104,7 +138,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             commands.len()
         );
         super::warn(&Error::request(end.clone()));
+        paper.iter_mut().for_each(|paper| paper.document.begin_with(end.clone()));
         document.begin_with(end);
+    }
+    if paper.as_ref().is_some_and(|paper| paper.is_longer) {
+        super::warn(&Error::request("--pages: the shortest tables do not fit; the paper is longer"));
     }
     let lacks = !wrong.is_empty() || interrupted.is_some();
     let (out, kept) = form.place(&arguments.out, lacks, measured_some);
@@ -116,7 +154,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         )));
     }
     if let Some(out) = out {
-        form.write(&document, &out)?;
+        match &paper {
+            Some(Fitted { document: paper, .. }) => document::write_with_supplement(paper, &document, &out)?,
+            None => form.write(&document, &out)?,
+        }
     }
     report.holds = !lacks;
     report.interrupted = interrupted;

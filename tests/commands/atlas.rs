@@ -147,6 +147,47 @@ fn links_resolve_and_pages_say_what_the_models_compute() {
     assert!(wgmma.contains("NVIDIA H200") && wgmma.contains("reports/h200/costs.json"));
 }
 
+/// Anchors that papers link to, by the folder of a page. Names are added here, never taken away.
+const ANCHORS: [(&str, &str); 5] = [
+    ("", "answers generations formats instructions claims reading addresses source"),
+    ("generation", "instructions rules source"),
+    ("format", "instructions format others source"),
+    (
+        "instruction",
+        "arithmetic picture features differences calculator rule evidence where cost related source arithmetic-1",
+    ),
+    ("claim", "claim here source"),
+];
+
+#[test]
+fn anchors_and_claims_have_pages_that_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = atlas(&["--model", "volta", "--model", "turing"], folder.path());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let site = files(folder.path());
+    assert_links(&site);
+    let text = |name: &str| String::from_utf8(site[name].clone()).unwrap();
+    let index = text("index.html");
+    for (kind, anchors) in ANCHORS {
+        let pages = site
+            .keys()
+            .filter(|name| name.ends_with(".html") && name.rsplit_once('/').map_or("", |(folder, _)| folder) == kind);
+        let ids: BTreeSet<String> = pages
+            .flat_map(|name| attributes(&text(name), "id").into_iter().map(String::from).collect::<Vec<_>>())
+            .collect();
+        // Costs were measured on other generations.
+        for anchor in anchors.split(' ').filter(|anchor| *anchor != "cost") {
+            assert!(ids.contains(anchor), "{kind}: {anchor}");
+            assert!(anchor == "arithmetic-1" || index.contains(&format!("#{anchor}</code>")), "{kind}: {anchor}");
+        }
+    }
+    for claim in ["table-12", "egemm-figure-7", "deepseek-14-bits", "mma-sim-cdna1"] {
+        let page = text(&format!("claim/{claim}.html"));
+        assert!(page.contains("tcnum ") && page.contains("author = {"), "{page}");
+    }
+    assert!(index.contains("Are subnormal A and B kept?"));
+}
+
 /// The commands of a page repeat its answers.
 #[test]
 fn the_input_of_a_difference_is_that_of_its_command() {

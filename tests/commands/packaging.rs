@@ -62,6 +62,7 @@ const PACKAGES: [(&str, &[&str]); 5] = [
             "docs/exec.md",
             "examples/encode_value.rs",
             "experiments/egemm-figure-3.toml",
+            "literature/claims.toml",
             "LICENSE-MIT",
         ],
     ),

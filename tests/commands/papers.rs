@@ -35,8 +35,14 @@ fn report(options: &[&str], results: &[PathBuf], folder: &Path) -> Run {
 /// Every TeX file of a project.
 fn texts(folder: &Path) -> Vec<(PathBuf, String)> {
     let parts = fs::read_dir(folder.join("parts")).unwrap().map(|entry| entry.unwrap().path());
-    let main_files = ["main.tex", "chapters.tex", "packages.tex"].map(|name| folder.join(name));
-    main_files.into_iter().chain(parts).map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
+    let main_files =
+        ["main.tex", "chapters.tex", "packages.tex", "supplement.tex", "paper.tex"].map(|name| folder.join(name));
+    main_files
+        .into_iter()
+        .filter(|path| path.is_file())
+        .chain(parts)
+        .map(|path| (path.clone(), fs::read_to_string(&path).unwrap()))
+        .collect()
 }
 
 /// The arguments of a command in a text: `\input{...}`, `\cite{...}`.
@@ -55,12 +61,19 @@ fn compiles(folder: &Path) {
         for figure in text.split("]{figures/").skip(1).map(|rest| rest.split('}').next().unwrap()) {
             assert!(folder.join(format!("figures/{figure}.pdf")).is_file(), "{}: {figure}", path.display());
         }
-        for key in arguments(text, "\\cite") {
+        for key in arguments(text, "\\cite").flat_map(|keys| keys.split(',')) {
             assert!(bibliography.contains(&format!("{{{key},")), "{}: {key}", path.display());
         }
     }
+    ["main", "supplement"].into_iter().filter(|name| folder.join(format!("{name}.tex")).is_file()).for_each(|name| {
+        compiled(folder, name);
+    });
+}
+
+/// Compiles a document of a project, and returns its number of pages; `None` without LaTeX.
+fn compiled(folder: &Path, name: &str) -> Option<usize> {
     if !has_tool("pdflatex", Need::Pdflatex) || !has_tool("bibtex", Need::Pdflatex) {
-        return;
+        return None;
     }
     let run = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).current_dir(folder).output().unwrap();
@@ -68,15 +81,116 @@ fn compiles(folder: &Path) {
         assert!(output.status.success(), "{program}: {said}");
         said
     };
-    let latex = || run("pdflatex", &["-interaction=nonstopmode", "-halt-on-error", "main"]);
+    let latex = || run("pdflatex", &["-interaction=nonstopmode", "-halt-on-error", name]);
     latex();
-    let said = run("bibtex", &["main"]);
+    let said = run("bibtex", &[name]);
     assert!(!said.contains("Warning"), "{said}");
     latex();
     let said = latex();
-    for wrong in ["Overfull", "undefined", "Rerun to get", "Table widths have changed"] {
+    for wrong in ["Overfull", "undefined", "Rerun to get", "Table widths have changed", "PDF inclusion", "multiply"] {
         let line = said.lines().find(|line| line.contains(wrong));
         assert_eq!(line, None, "{said}");
+    }
+    let pages = said.split(".pdf (").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+    Some(pages.expect("LaTeX says how many pages it wrote"))
+}
+
+/// A paper on two generations, with features and a figure, in JSON files of a folder.
+fn results_of_two(folder: &Path) -> [PathBuf; 2] {
+    let devices = ["--device", "model:volta", "--device", "model:hopper", "-q", "--output", "json", "--out"];
+    ["experiment figure-17 --samples 3", "features --fmt f16 --fmt e4m3"].map(|command| {
+        let path = folder.join(format!("{}.json", command.split(' ').next().unwrap()));
+        let words: Vec<&str> = command.split(' ').chain(devices).chain([path.to_str().unwrap()]).collect();
+        let run = tcnum(&words);
+        assert!(run.status <= 1, "{command}: {}", run.stderr);
+        path
+    })
+}
+
+#[test]
+fn a_paper_keeps_its_length_and_says_what_its_results_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = results_of_two(folder.path());
+    for pages in ["6", "10"] {
+        let paper = folder.path().join(format!("paper-{pages}"));
+        let options = ["--paper", "--pages", pages, "--fmt", "f16,e4m3", "--experiment", "figure-17"];
+        let run = report(&options, &files, &paper);
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+        compiles(&paper);
+        let written = compiled(&paper, "main");
+        assert!(written.is_none_or(|written| written <= pages.parse::<usize>().unwrap()), "{pages}: {written:?}");
+    }
+    let read = |name: &str| fs::read_to_string(folder.path().join("paper-10").join(name)).unwrap();
+    // The abstract counts the findings of the results by evidence.
+    let json: Value = serde_json::from_str(&fs::read_to_string(&files[1]).unwrap()).unwrap();
+    let rows = json["tables"]["features"].as_array().unwrap();
+    let matrix = |row: &&Value| !row["instruction"].as_str().unwrap().starts_with("fma.");
+    let shown = rows.iter().filter(|row| !row["found"].is_null() && row["found"] != "absent").filter(matrix);
+    let count = |kind: &str| shown.clone().filter(|row| row["evidence"] == kind).count();
+    let main = read("main.tex");
+    for kind in ["measured", "recorded", "literature", "assumed"] {
+        assert!(count(kind) == 0 || main.contains(&format!("{} {kind}", count(kind))), "{kind}: {main}");
+    }
+    assert!(main.contains(&format!("{} findings", shown.clone().count())), "{main}");
+    assert!(main.contains("\\begin{abstract}") && !main.contains("\\tableofcontents"));
+    let limits = read("parts/paper-limits.tex");
+    assert!(limits.contains("No chip was run for Volta and Hopper"), "{limits}");
+    assert!(limits.contains("were never measured"), "{limits}");
+    assert!(read("parts/paper-growth.tex").contains("\\includegraphics"));
+    assert!(read("parts/paper-bounds.tex").contains("blanchard2020mixed"));
+    // The supplement has contents, and the commands that repeat its tables.
+    assert!(read("supplement.tex").contains("\\tableofcontents"));
+    let published = read("parts/published.tex");
+    assert!(
+        published.contains("These commands repeat") && published.contains("tcnum experiment figure-17"),
+        "{published}"
+    );
+}
+
+#[test]
+fn the_subject_of_a_paper_is_known_before_any_work() {
+    for (options, says) in [
+        (&["--pages", "10"][..], "--paper"),
+        (&["--paper", "--pages", "5"], "--pages"),
+        (&["--paper", "--pages", "10", "--fmt", "f99"], "f99"),
+        (&["--paper", "--pages", "10", "--experiment", "table-99"], "table-99"),
+    ] {
+        let run = tcnum(&[&["report", "--device", "hopper", "--out", "paper/"], options].concat());
+        assert!(run.status == 2 && run.stderr.contains(says), "{options:?}: {}", run.stderr);
+    }
+}
+
+/// Each claim of the table has an entry in the bibliography, and its command gives what the table says.
+#[test]
+fn the_claims_of_the_literature_are_what_their_commands_give() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table: toml::Table = fs::read_to_string(root.join("literature/claims.toml")).unwrap().parse().unwrap();
+    let sources = fs::read_to_string(root.join("literature/sources.bib")).unwrap();
+    let claims = table["claim"].as_array().unwrap();
+    let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (mut cited, mut outputs) = (BTreeSet::new(), std::collections::BTreeMap::new());
+    for claim in claims {
+        let field = |name: &str| claim[name].as_str().unwrap();
+        assert!(sources.contains(&format!("{{{},", field("cite"))), "{}", field("cite"));
+        assert!(["agrees", "in part", "differs", "not tested"].contains(&field("agreement")), "{}", field("agreement"));
+        assert!(!field("reason").is_empty(), "{}", field("id"));
+        let words = shlex::split(field("command")).unwrap();
+        assert_eq!(words[0], "tcnum");
+        let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+        let output = outputs.entry(field("command")).or_insert_with(|| spaced(&tcnum(&words).stdout));
+        assert!(output.contains(&spaced(field("here"))), "{}: {output}", field("id"));
+        cited.insert(field("cite"));
+    }
+    for key in [
+        "fasi2021numerical",
+        "khattak2026accurate",
+        "li2024fttn",
+        "xie2025bit",
+        "badash2026hawkeye",
+        "xie2025revealing",
+        "deepseekai2024v3",
+    ] {
+        assert!(cited.contains(key), "{key}");
     }
 }
 

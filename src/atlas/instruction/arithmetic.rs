@@ -12,7 +12,6 @@ use super::{
     ROOT, generation_links, generation_names,
 };
 use crate::{
-    arithmetic::Model,
     catalogue,
     comparison::{Subject, operands},
     document::{self, shown},
@@ -123,8 +122,8 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
             @match &arithmetic.features {
                 Err(reason) => p { (generation_names(site, arithmetic)) ": " (shown(reason)) },
                 Ok(_) => details.part {
-                    summary { "Input and source of each feature: " (shown(&generation_names(site, arithmetic))) }
-                    (witnesses(site, entry, arithmetic, at))
+                    summary { "Input of each feature: " (shown(&generation_names(site, arithmetic))) }
+                    (witnesses(entry, arithmetic, at))
                 },
             }
         }
@@ -142,8 +141,8 @@ fn evidence(site: &Site, entry: &Entry, arithmetic: &Arithmetic, keys: &[String]
     kinds.into_iter().map(evidence_mark).collect()
 }
 
-/// For each feature of an arithmetic: an input that shows it, and the source of the line of each model.
-fn witnesses(site: &Site, entry: &Entry, arithmetic: &Arithmetic, at: usize) -> Markup {
+/// For each feature of an arithmetic an input that shows it; the section of evidence has the sources.
+fn witnesses(entry: &Entry, arithmetic: &Arithmetic, at: usize) -> Markup {
     let Ok(features) = &arithmetic.features else { return html! {} };
     let i = &entry.instruction;
     let rows = html! {
@@ -160,30 +159,12 @@ fn witnesses(site: &Site, entry: &Entry, arithmetic: &Arithmetic, at: usize) -> 
                             td.n { (i.d.decode(witness.d).decimal()) }
                         },
                     }
-                    td {
-                        @for words in sources(site, entry, arithmetic, &cell.feature.keys()) { div { (shown(&words)) } }
-                    }
                 }
             }
         }
     };
-    let caption = format!("Inputs and sources of arithmetic {}; operands that are not named are zero", at + 1);
-    table(&caption, &["feature", "found", "input", "D", "value", "rests on"], rows)
-}
-
-/// The sources of a feature, each with its generations.
-fn sources(site: &Site, entry: &Entry, arithmetic: &Arithmetic, keys: &[String]) -> Vec<String> {
-    let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for number in &arithmetic.generations {
-        let generation = &site.generations[*number];
-        let Some((_, source)) = entry.evidence(&generation.model, keys) else { continue };
-        let name = generation.name().to_string();
-        match all.iter_mut().find(|(other, _)| *other == source) {
-            Some((_, names)) => names.push(name),
-            None => all.push((source, vec![name])),
-        }
-    }
-    all.into_iter().map(|(source, names)| format!("{}: {source}", names.join(", "))).collect()
+    let caption = format!("Inputs of arithmetic {}; operands that are not named are zero", at + 1);
+    table(&caption, &["feature", "found", "input", "D", "value"], rows)
 }
 
 /// The rule and the program of each generation.
@@ -195,32 +176,33 @@ pub(super) fn rules(site: &Site, entry: &Entry) -> Markup {
                 @let programs = catalogue::programs(&[&arithmetic.program]);
                 (document::block(&document::Block::Table(document::sheet(&programs))))
             }
-            @for number in &arithmetic.generations {
-                @let generation = &site.generations[*number];
-                @if let Some((at, _)) = numbered(&generation.model, &entry.instruction) {
-                    details.part {
-                        summary { "Rule " (at) " of " (shown(generation.name())) ", version " (generation.model.version) }
-                        pre tabindex="0" { (shown(&rule_text(&generation.model, &entry.instruction, at))) }
-                    }
+            @for (text, names) in rule_texts(site, entry, arithmetic) {
+                details.part {
+                    summary { (shown(&names.join(", "))) }
+                    pre tabindex="0" { (shown(&text)) }
                 }
             }
         }
-        p { "The keys of rules: " code { "tcnum models --keys" } ". All rules of a generation stand on "
-            a href={ (ROOT) "index.html#generations" } { "its page" } "." }
+        p { "Without evidence, which stands below. The keys of rules: " code { "tcnum models --keys" } ". The model files stand on the pages of "
+            a href={ (ROOT) "index.html#generations" } { "generations" } "." }
     }
 }
 
-/// The rule with this number, as the model's file writes it, else as TOML.
-fn rule_text(model: &Model, i: &Instruction, number: usize) -> String {
-    let text = model.text();
-    let starts: Vec<usize> = text.match_indices("[[rule]]").map(|(at, _)| at).collect();
-    if starts.len() != model.rules.len() {
-        return Changed::of(model, i).map(|rule| rule.rule.table().to_string()).unwrap_or_default();
+/// The rules of an arithmetic without their evidence, each once, with their models.
+fn rule_texts(site: &Site, entry: &Entry, arithmetic: &Arithmetic) -> Vec<(String, Vec<String>)> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for number in &arithmetic.generations {
+        let generation = &site.generations[*number];
+        let Some((at, _)) = numbered(&generation.model, &entry.instruction) else { continue };
+        let Ok(changed) = Changed::of(&generation.model, &entry.instruction) else { continue };
+        let mut table = changed.rule.table();
+        ["instructions", "evidence"].into_iter().for_each(|key| drop(table.remove(key)));
+        let text = format!("[[rule]]\n{table}");
+        let name = format!("Rule {at} of {}, version {}", generation.name(), generation.model.version);
+        match all.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, names)) => names.push(name),
+            None => all.push((text, vec![name])),
+        }
     }
-    let end = starts.get(number).copied().unwrap_or(text.len());
-    let rule = text[starts[number - 1]..end].trim_end();
-    // Comments at the end belong to the next rule.
-    let lines: Vec<&str> = rule.lines().collect();
-    let last = lines.iter().rposition(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
-    lines[..=last].join("\n")
+    all
 }

@@ -5,7 +5,7 @@ use crate::{
     document::{
         Block, Chapter, Sheet,
         results::{CHIP, Results},
-        rows::{Line, Rows},
+        rows::{Line, Rows, together},
     },
     report::{Table, plain},
 };
@@ -24,7 +24,7 @@ const DIFFERS: [&str; 2] = ["not reproduced", "differ"];
 const AGREES: [&str; 2] = ["reproduced", "agree"];
 
 /// A published figure or claim.
-struct Compared {
+pub(in crate::document) struct Compared {
     device: String,
     source: String,
     what: String,
@@ -38,57 +38,64 @@ impl Compared {
     fn differs(&self) -> bool {
         DIFFERS.iter().any(|words| self.verdict.starts_with(words))
     }
+
+    /// The place of the verdict among the counts.
+    fn place(&self) -> usize {
+        match AGREES.iter().any(|words| self.verdict.starts_with(words)) {
+            true => 0,
+            false if self.differs() => 1,
+            false => 2,
+        }
+    }
 }
 
 /// Makes the chapter.
 pub(super) fn chapter(all: &[Repeated], others: &Results) -> Chapter {
-    let rows: Vec<Compared> = compared(all, others).into_iter().filter(Compared::differs).collect();
-    let count = rows.len();
-    let mut blocks = vec![Block::Text(match count {
-        0 => "No published figure or claim came out differently.".into(),
-        _ => "Each row is a published figure that was not reproduced, or a claim that does not hold, with its reason if one is known. \
+    let sheet = sheet(&compared(all, others));
+    let mut blocks = vec![Block::Text(match &sheet {
+        None => "No published figure or claim came out differently.".into(),
+        Some(_) => "Each row is a published figure that was not reproduced, or a claim that does not hold, with its reason if one is known. \
               Accepted: the experiment expects the difference, and names the reason. Another generation: the source measured \
               other generations."
             .into(),
     })];
-    let cells =
-        |row: Compared| vec![row.device, row.source, row.what, row.published, row.measured, row.verdict, row.why];
-    let labels = [sheets::DEVICE, "source", "figure or claim", "published", "measured", "verdict", "why"];
-    let sheet = Sheet::new("Differences from the literature", &labels, &[], rows.into_iter().map(cells).collect());
-    if count > 0 {
-        blocks.push(Block::Table(sheet));
-    }
+    blocks.extend(sheet.map(Block::Table));
     Chapter { id: "differences", heading: "Differences from the literature", blocks }
+}
+
+/// Makes the table of the figures and claims that differ, if there are any.
+pub(in crate::document) fn sheet(all: &[Compared]) -> Option<Sheet> {
+    let cells = |row: &Compared| {
+        [&row.device, &row.source, &row.what, &row.published, &row.measured, &row.verdict, &row.why]
+            .map(String::clone)
+            .to_vec()
+    };
+    let labels = [sheets::DEVICE, "source", "figure or claim", "published", "measured", "verdict", "why"];
+    let rows: Vec<_> = all.iter().filter(|row| row.differs()).map(cells).collect();
+    (!rows.is_empty()).then(|| Sheet::new("Differences from the literature", &labels, &[], rows))
+}
+
+/// The numbers of figures and claims that are reproduced, that are not, and that cannot be compared.
+pub(in crate::document) fn counted<'a>(all: impl IntoIterator<Item = &'a Compared>) -> [usize; 3] {
+    let mut counts = [0; 3];
+    all.into_iter().for_each(|row| counts[row.place()] += 1);
+    counts
 }
 
 /// Makes the table of counts: a row for each source and device.
 pub(super) fn counts(all: &[Repeated], others: &Results) -> Sheet {
-    let mut rows: Vec<(String, String, [usize; 3])> = Vec::new();
-    for row in compared(all, others) {
-        let at = rows.iter().position(|(device, source, _)| (device, source) == (&row.device, &row.source));
-        let at = at.unwrap_or_else(|| {
-            rows.push((row.device.clone(), row.source.clone(), [0; 3]));
-            rows.len() - 1
-        });
-        let agrees = AGREES.iter().any(|words| row.verdict.starts_with(words));
-        rows[at].2[if agrees {
-            0
-        } else if row.differs() {
-            1
-        } else {
-            2
-        }] += 1;
-    }
-    let row = |(device, source, counts): (String, String, [usize; 3])| {
-        [device, source].into_iter().chain(counts.map(|count| count.to_string())).collect()
+    let compared = compared(all, others);
+    let groups = together(compared.iter().map(|row| ([&row.device, &row.source], row))).into_iter();
+    let row = |([device, source], rows): ([&String; 2], Vec<&Compared>)| {
+        [device, source].into_iter().cloned().chain(counted(rows).map(|count| count.to_string())).collect()
     };
     let labels = [sheets::DEVICE, "source", "reproduced", "not reproduced", "not testable"];
     let caption = "Published figures and claims, counted by verdict";
-    Sheet::new(caption, &labels, &[2, 3, 4], rows.into_iter().map(row).collect())
+    Sheet::new(caption, &labels, &[2, 3, 4], groups.map(row).collect())
 }
 
 /// Every published figure and claim.
-fn compared(all: &[Repeated], others: &Results) -> Vec<Compared> {
+pub(in crate::document) fn compared(all: &[Repeated], others: &Results) -> Vec<Compared> {
     let mut rows = Vec::new();
     for repeated in all {
         rows.extend(of_results(&repeated.results, &repeated.label));

@@ -3,29 +3,38 @@
 use std::path::Path;
 
 use crate::{
-    document::{Preset, results::Results},
+    document::{Figure, Preset, results::Results},
     experiment::{self, Experiment},
     report::{Kept, Report},
 };
 
 /// The results of one experiment.
-pub(super) struct Repeated {
+pub(in crate::document) struct Repeated {
     /// Its name in files.
-    pub(super) name: String,
+    pub(in crate::document) name: String,
     /// Its name in headings.
-    pub(super) label: String,
+    pub(in crate::document) label: String,
     /// Key of its source in the bibliography.
-    pub(super) cite: Option<String>,
+    pub(in crate::document) cite: Option<String>,
     /// Title, source, and the published device.
-    pub(super) source: String,
+    pub(in crate::document) source: String,
     /// Further notes, each once.
-    pub(super) notes: Vec<String>,
+    pub(in crate::document) notes: Vec<String>,
     /// The results.
-    pub(super) results: Results,
+    pub(in crate::document) results: Results,
+}
+
+impl Repeated {
+    /// A figure under a name that no other experiment gives, without notes that its caption has.
+    pub(in crate::document) fn named(&self, mut figure: Figure) -> Figure {
+        let caption = figure.caption.clone();
+        figure.drawing.notes().retain(|note| !caption.contains(note.as_str()));
+        Figure { name: format!("{}-{}", self.name, figure.name), ..figure }
+    }
 }
 
 /// Results of experiments, each experiment once, and the other results.
-pub(super) fn separated(results: &Results) -> (Vec<Repeated>, Results) {
+pub(in crate::document) fn separated(results: &Results) -> (Vec<Repeated>, Results) {
     let (mut groups, mut others) = (Vec::<(String, Vec<Kept>)>::new(), Vec::new());
     for kept in &results.kept {
         match name(&kept.report) {

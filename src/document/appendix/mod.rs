@@ -1,12 +1,15 @@
 //! An appendix of a paper: published tables and figures, repeated, with differences and commands.
 
-mod differences;
+pub(super) mod differences;
 mod experiments;
 mod published;
 mod setup;
-mod sheets;
+pub(super) mod sheets;
 
 use super::{Block, Chapter, Document, Results, compose};
+pub(super) use experiments::{Repeated, separated};
+pub(super) use setup::{commands, devices, seeds, versions};
+pub(super) use sheets::short;
 
 /// Chapters of other results that an appendix has in its own way.
 const REPLACED: [&str; 2] = ["summary", "commands"];
@@ -16,11 +19,18 @@ pub(crate) fn appendix(results: &Results) -> Document {
     let (experiments, others) = experiments::separated(results);
     let lead = compose(results).lead;
     let chips: Vec<String> = results.subjects().iter().map(|chip| sheets::short(chip)).collect();
-    let of_others = compose(&others).parts.into_iter().filter(|part| !REPLACED.contains(&part.id)).map(device_first);
+    let of_others = compose(&others).parts.into_iter().filter(|part| !REPLACED.contains(&part.id));
+    // Experiments have a chapter of the same name.
+    let renamed = |part: Chapter| match part.id {
+        "published" => Chapter { id: "published-features", heading: "Published features and figures", ..part },
+        _ => part,
+    };
+    let of_others = of_others.map(|part| renamed(setup::with_commands(device_first(part), &others)));
     let mut all = vec![setup::chapter(results, &experiments, &others)];
     all.extend(of_others);
     all.extend(published::chapters(&experiments));
     if !experiments.is_empty() || others.table("published_features").is_some() {
+        all.push(published::beside());
         all.push(differences::chapter(&experiments, &others));
     }
     all.push(setup::commands(results, &others));
@@ -29,7 +39,7 @@ pub(crate) fn appendix(results: &Results) -> Document {
 }
 
 /// Names in a sentence.
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     match names {
         [] => "Formats and models".into(),
         [one] => one.clone(),

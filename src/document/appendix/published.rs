@@ -1,7 +1,10 @@
 //! Chapters of repeated tables and figures.
 
-use super::{experiments::Repeated, sheets};
-use crate::document::{Block, Chapter, Figure, Source, figures};
+use super::{experiments::Repeated, setup, sheets};
+use crate::{
+    base::distinct::distinct,
+    document::{Block, Chapter, Sheet, Source, claims, figures},
+};
 
 /// Makes the chapters: of published tables and figures, and of the growth of errors.
 pub(super) fn chapters(all: &[Repeated]) -> [Chapter; 2] {
@@ -13,6 +16,15 @@ pub(super) fn chapters(all: &[Repeated]) -> [Chapter; 2] {
         Chapter { id: "published", heading: "Published tables and figures", blocks: blocks(false) },
         Chapter { id: "growth", heading: "Growth of errors", blocks: blocks(true) },
     ]
+}
+
+/// Makes the chapter of the published claims that this program repeats.
+pub(super) fn beside() -> Chapter {
+    let all = claims::claims();
+    let text = "Each claim has the command that repeats it. The sources, in the order of the rows:".into();
+    let key = Some(distinct(all.iter().map(|claim| claim.cite.as_str())).join(","));
+    let blocks = vec![Block::Source(Source { text, key }), Block::Table(claims::sheet(&all))];
+    Chapter { id: "claims", heading: "Published claims", blocks }
 }
 
 /// True if an experiment repeats nothing that is published.
@@ -31,12 +43,10 @@ fn section(repeated: &Repeated) -> Vec<Block> {
     for key in keys(repeated) {
         let Some(table) = repeated.results.table(key) else { continue };
         let (shown, folded) = figures::of_table(&repeated.results, &table);
-        // Names of figures are unique within an experiment only.
-        let named = |figure: Figure| Figure { name: format!("{}-{}", repeated.name, figure.name), ..figure };
-        blocks.extend(shown.into_iter().chain(folded).map(|figure| Block::Figure(named(figure))));
-        blocks
-            .extend(sheets::sheets(&table).into_iter().filter(|sheet| !sheet.shown.rows.is_empty()).map(Block::Table));
+        blocks.extend(shown.into_iter().chain(folded).map(|figure| Block::Figure(repeated.named(figure))));
+        blocks.extend(sheets::sheets(&table).into_iter().filter_map(Sheet::full));
     }
+    blocks.extend(setup::repeats(repeated.results.kept.iter()));
     blocks
 }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::{differences, experiments::Repeated, sheets};
 use crate::{
     COMMIT, VERSION,
+    base::distinct::distinct,
     document::{
-        Block, Chapter, Sheet, Source, citations, names,
+        Block, Chapter, Sheet, Source, citations, compose, names,
         results::{Results, chip},
         rows::{Rows, together},
     },
@@ -16,42 +17,14 @@ use crate::{
 
 /// Makes the chapter.
 pub(super) fn chapter(results: &Results, all: &[Repeated], others: &Results) -> Chapter {
-    let versions: BTreeSet<String> = results
-        .kept
-        .iter()
-        .map(|kept| {
-            let commit = kept.commit.as_ref();
-            let commit = commit.map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
-            format!("{}{commit}", kept.version)
-        })
-        .collect();
-    let seeds: BTreeSet<u64> = results.kept.iter().filter_map(|kept| kept.report.seed).collect();
-    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let mut said = vec![
-        format!("Results by tcnum {}.", versions.into_iter().collect::<Vec<_>>().join("; ")),
+        format!("Results by tcnum {}.", versions(results)),
         format!("Document by tcnum {VERSION}, commit {}.", citations::short(COMMIT)),
     ];
-    if !seeds.is_empty() {
-        said.push(format!(
-            "Seeds: {}. The same seed gives the same operands on every device, on any machine and any number of threads.",
-            seeds.join(", ")
-        ));
-    }
+    said.push(seeds(results));
     said.push("Each result has its command, seed and version in the chapter of commands.".into());
     if let failed @ [_, ..] = &results.failed()[..] {
         said.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", ")));
-    }
-    let unknown: Vec<String> = results
-        .kept
-        .iter()
-        .filter(|kept| !kept.unknown.is_empty())
-        .map(|kept| format!("{} ({})", kept.name(), kept.unknown.join(", ")))
-        .collect();
-    if !unknown.is_empty() {
-        said.push(format!(
-            "Tables and columns that this version of tcnum does not know are left out: {}.",
-            unknown.join("; ")
-        ));
     }
     let counts = differences::counts(all, others);
     let mut blocks = vec![Block::List(said), Block::Table(devices(results))];
@@ -68,40 +41,61 @@ pub(super) fn chapter(results: &Results, all: &[Repeated], others: &Results) -> 
     Chapter { id: "setup", heading: "Setup", blocks }
 }
 
-/// Makes the chapter of the commands, with the notes of results that have no chapter of their own.
-pub(super) fn commands(results: &Results, others: &Results) -> Chapter {
+/// Makes the chapter of the commands, with the notes of some results.
+pub(in crate::document) fn commands(results: &Results, noted: &Results) -> Chapter {
     let mut rows = Vec::new();
-    for kept in &results.kept {
+    for (kept, chip) in results.kept.iter().zip(&results.chips) {
         let report = &kept.report;
         let outcome = match (report.interrupted, report.holds) {
             (Some(by), _) => format!("interrupted by {}", by.name()),
             (None, true) => "holds".into(),
             (None, false) => report.verdict.name().into(),
         };
-        let noted: Vec<String> = report.annotations.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        let commit =
-            kept.commit.as_ref().map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
+        let annotations: Vec<String> = report.annotations.iter().map(|(key, value)| format!("{key} {value}")).collect();
         rows.push(vec![
             // The results of commands that this program ran are not kept.
             if kept.path.exists() { kept.name() } else { String::new() },
             command(&report.invocation),
+            sheets::short(chip),
             report.seed.map_or(String::new(), |seed| seed.to_string()),
-            format!("{}{commit}", kept.version),
-            noted.join(", "),
+            version(kept),
+            annotations.join(", "),
             outcome,
         ]);
     }
-    let labels = ["result", "command", "seed", "tcnum", "noted", "outcome"];
+    let labels = ["result", "command", "on", "seed", "tcnum", "noted", "outcome"];
     let mut blocks = vec![Block::Table(Sheet::new("Commands", &labels, &[], rows))];
-    let noted = |kept: &Kept| {
-        let command = command(&kept.report.invocation);
-        joined(&kept.report.notes).into_iter().map(|note| vec![command.clone(), note]).collect::<Vec<_>>()
+    let unknown = |kept: &Kept| match &kept.unknown[..] {
+        [] => None,
+        names => Some(format!(
+            "Tables and columns that this version of tcnum does not know are left out: {}.",
+            names.join(", ")
+        )),
     };
-    let notes: Vec<Vec<String>> = others.kept.iter().flat_map(noted).collect();
-    if !notes.is_empty() {
-        blocks.push(Block::Table(Sheet::new("Notes", &["command", "note"], &[], notes)));
-    }
+    let of = |kept: &Kept, notes: Vec<String>| {
+        notes.into_iter().map(|note| vec![command(&kept.report.invocation), note]).collect::<Vec<_>>()
+    };
+    let said = noted.kept.iter().flat_map(|kept| of(kept, joined(&kept.report.notes)));
+    let notes = said.chain(results.kept.iter().flat_map(|kept| of(kept, unknown(kept).into_iter().collect())));
+    blocks.extend(Sheet::new("Notes", &["command", "note"], &[], notes.collect()).block());
     Chapter { id: "commands", heading: "Commands, seeds and versions", blocks }
+}
+
+/// The chapter, with the commands that repeat its tables.
+pub(super) fn with_commands(mut chapter: Chapter, others: &Results) -> Chapter {
+    let keys = compose::keys(chapter.id);
+    let has = |kept: &&Kept| kept.report.tables.iter().any(|table| keys.contains(&table.key) && !table.rows.is_empty());
+    chapter.blocks.extend(repeats(others.kept.iter().filter(has)));
+    chapter
+}
+
+/// The commands of results, as a list.
+pub(super) fn repeats<'a>(kept: impl Iterator<Item = &'a Kept>) -> Vec<Block> {
+    let lines = distinct(kept.map(|kept| command(&kept.report.invocation)));
+    match lines.is_empty() {
+        true => Vec::new(),
+        false => vec![Block::Text("These commands repeat the tables and figures above:".into()), Block::List(lines)],
+    }
 }
 
 /// Notes, with one note in place of those that differ only in the instruction.
@@ -139,8 +133,29 @@ fn command(invocation: &str) -> String {
     shlex::try_join(kept.iter().map(String::as_str)).unwrap_or_else(|_| invocation.into())
 }
 
+/// The versions that gave results, with their commits.
+pub(in crate::document) fn versions(results: &Results) -> String {
+    results.kept.iter().map(version).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
+}
+
+/// The seeds of results, in a sentence.
+pub(in crate::document) fn seeds(results: &Results) -> String {
+    let seeds: BTreeSet<u64> = results.kept.iter().filter_map(|kept| kept.report.seed).collect();
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    format!(
+        "Seeds: {}. The same seed gives the same operands on every device, on any machine and any number of threads.",
+        if seeds.is_empty() { "none".into() } else { seeds.join(", ") }
+    )
+}
+
+/// The version and the commit that gave a result.
+fn version(kept: &Kept) -> String {
+    let commit = kept.commit.as_ref().map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
+    format!("{}{commit}", kept.version)
+}
+
 /// The devices, each once, with their drivers and versions.
-fn devices(results: &Results) -> Sheet {
+pub(in crate::document) fn devices(results: &Results) -> Sheet {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut add = |name: String, description: &str, details: String| {
         let known = rows.iter_mut().find(|row| row[0] == name && row[2] == description);

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Heading of the column that names the device, chip or generation of a row.
-pub(super) const DEVICE: &str = "device";
+pub(in crate::document) const DEVICE: &str = "device";
 /// A cell without content.
 const NONE: &str = "-";
 
@@ -48,7 +48,7 @@ pub(super) fn place(key: &str) -> usize {
 }
 
 /// The sheets of a table, with the names of devices in short.
-pub(super) fn sheets(table: &Table) -> Vec<Sheet> {
+pub(in crate::document) fn sheets(table: &Table) -> Vec<Sheet> {
     let table = with_device(table);
     match LAYOUT.turned.iter().find(|turned| turned.table == table.key) {
         Some(turned) => turned.cells.iter().map(|cell| turn(&table, turned, cell)).collect(),
@@ -93,7 +93,7 @@ fn with_device(table: &Table) -> Table {
 }
 
 /// The name of a chip in a column: a model without its vendor.
-pub(super) fn short(chip: &str) -> String {
+pub(in crate::document) fn short(chip: &str) -> String {
     match chip.strip_suffix("(model)").and(chip.split_once(' ')) {
         Some((_, model)) if model != "(model)" => model.to_string(),
         _ => chip.to_string(),

@@ -5,25 +5,19 @@ use crate::{
     document::rows::{Line as Row, Rows},
     report::{
         Table,
-        figure::{Axis, Band, Chart, ChartLine, LEGEND, Point, Scale},
+        figure::{Axis, Band, Chart, ChartLine, Point, Scale},
         three_digits,
     },
 };
 
-/// Most curves whose bands do not hide one another.
-const BANDS: usize = LEGEND;
-
 /// The error against the length.
 pub(super) fn drift(table: &Table) -> Vec<Figure> {
-    let mut curves = curves(table);
-    let banded = curves.len() <= BANDS;
-    if !banded {
-        curves.iter_mut().for_each(|curve| curve.line.band.clear());
-    }
+    let curves = curves(table);
+    let banded = curves.iter().any(|curve| !curve.line.band.is_empty());
     let crossed = curves.iter().any(|curve| curve.line.crossed);
     let chart = Chart {
         notes: vec![
-            format!("Line: mean over the chains.{}", if banded { " Band: to the largest error." } else { "" }),
+            format!("Line: mean over the chains.{}", if banded { " Band: standard error of the mean." } else { "" }),
             if crossed { "Cross: at the next length a chain overflows.".into() } else { String::new() },
         ],
         ..Chart::new(
@@ -57,14 +51,10 @@ fn curves(table: &Table) -> Vec<Curve> {
         let mut line = ChartLine::new("", Vec::new());
         line.crossed = end.is_some();
         for row in kept {
-            let (Some(mean), most) = (row.number("reference_error"), row.number("reference_largest_error")) else {
-                continue;
-            };
+            let Some(mean) = row.number("reference_error") else { continue };
             let x = length(row);
             line.points.push(Point::new(x, mean, format!("N = {x}, mean error {}", three_digits(mean))));
-            if let Some(most) = most.filter(|most| mean > 0.0 && *most >= mean) {
-                line.band.push(Band { x, least: mean, most });
-            }
+            line.band.extend(Band::of_error(x, mean, row.number("reference_standard_error")));
         }
         Curve { keys, line }
     };

@@ -5,10 +5,13 @@ use crate::{
     document::rows::{Line as Row, Rows},
     report::{
         Table,
-        figure::{Axis, Chart, ChartLine, Point, Scale},
+        figure::{Axis, Band, Chart, ChartLine, Point, Scale},
         three_digits,
     },
 };
+
+/// A point of a curve with its standard error; `None` where the number is missing.
+type DrawnPoint = Option<(Point, Option<Band>)>;
 
 /// A point of an error, with its name.
 fn point(x: f64, error: f64, what: &str) -> Point {
@@ -24,22 +27,33 @@ fn curves(rows: impl Iterator<Item = (Vec<String>, Option<Point>)>) -> Vec<Curve
     together(rows).into_iter().map(curve).collect()
 }
 
-/// The error against k: a line for each chip, instruction and promotion.
+/// The error against k, with its standard error: a line for each chip, instruction and promotion.
 pub(super) fn growth(table: &Table) -> Vec<Figure> {
     let short = instructions(table);
     let rows = Rows(table).iter().map(|row| {
         let [operands, unit] = short.words(row.text("instruction"));
         let promoted = row.number("promote").map_or(String::new(), |every| format!("promoted every {every}"));
-        let point = row.number("k").zip(row.number("error")).map(|(k, error)| point(k, error, &format!("k = {k}")));
-        (vec![operands, on(&row), unit, promoted], point)
+        let drawn = row.number("k").zip(row.number("error")).map(|(k, error)| {
+            (point(k, error, &format!("k = {k}")), Band::of_error(k, error, row.number("standard_error")))
+        });
+        (vec![operands, on(&row), unit, promoted], drawn)
     });
-    let curves = curves(rows);
+    let curve = |(keys, drawn): (Vec<String>, Vec<DrawnPoint>)| {
+        let (points, bands): (Vec<Point>, Vec<Option<Band>>) = drawn.into_iter().flatten().unzip();
+        let band = bands.into_iter().flatten().collect();
+        Curve { keys, line: ChartLine { band, ..ChartLine::new("", points) } }
+    };
+    let curves: Vec<Curve> = together(rows).into_iter().map(curve).collect();
     let promoted = curves.iter().any(|curve| !curve.keys[3].is_empty());
+    let banded = curves.iter().any(|curve| !curve.line.band.is_empty());
     let chart = Chart {
-        notes: vec![match promoted {
-            true => "Promoted every N: partial sums go to a second accumulator in f32 after each N of k.".into(),
-            false => String::new(),
-        }],
+        notes: vec![
+            if banded { "Band: standard error of the mean.".into() } else { String::new() },
+            match promoted {
+                true => "Promoted every N: partial sums go to a second accumulator in f32 after each N of k.".into(),
+                false => String::new(),
+            },
+        ],
         ..Chart::new(
             "Error of products against k",
             Axis::new("k (terms of a sum)", Scale::Octaves),

@@ -1,6 +1,6 @@
 //! The order of a sum: which terms are added together, in which order, and where c enters.
 //!
-//! Masks find it, after Xie, Gao, Xu and Wang, "FPRev: Revealing the Order of Floating-Point Summation" (arXiv:2411.00442), generalised
+//! Masks find it, after FPRev (Xie, Gao, Wang and Xue 2025, arXiv:2411.00442), generalised
 //! to steps that sum any number of terms at once:
 //!
 //! - A mask has a huge term, its negative and a tiny term; all others are zero. If the huge terms meet first, they cancel, and the tiny

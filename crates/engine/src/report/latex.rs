@@ -6,6 +6,7 @@ mod units;
 use super::{Cell, Report, ViewLayout, cell::listed, human};
 use crate::base::visible::is_hidden;
 pub use layout::{Pages, Typeset, typeset};
+pub use units::points;
 use units::units;
 
 /// Largest number of rows of a table on one page.

@@ -32,6 +32,14 @@ pub struct Band {
     pub most: f64,
 }
 
+impl Band {
+    /// The standard error around a mean; `None` for one that reaches 0, which no logarithmic axis shows.
+    pub fn of_error(x: f64, mean: f64, error: Option<f64>) -> Option<Band> {
+        let error = error.filter(|error| *error > 0.0 && mean > *error)?;
+        Some(Band { x, least: mean - error, most: mean + error })
+    }
+}
+
 /// A line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartLine {

@@ -24,6 +24,8 @@ const LEVEL: u8 = 9;
 pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     let [catalog, tree, page_id, font_id, descriptor, file, content_id, about] = [1, 2, 3, 4, 5, 6, 7, 8].map(Ref::new);
     let mut pdf = Pdf::new();
+    // The newest that pdflatex includes without a warning.
+    pdf.set_version(1, 5);
     pdf.catalog(catalog).pages(tree);
     pdf.pages(tree).kids([page_id]).count(1);
     pdf.document_info(about).title(TextStr(&scene.title)).creator(TextStr("tcnum"));

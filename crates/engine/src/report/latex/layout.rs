@@ -22,6 +22,8 @@ pub struct Typeset {
     pub text: String,
     /// True if it needs a turned page.
     pub turned: bool,
+    /// Estimated height, in points.
+    pub height: f64,
 }
 
 /// Points between two columns: twice `\tabcolsep`.
@@ -44,6 +46,12 @@ const HOISTED: usize = 300;
 const TALL: [usize; 2] = [40, 24];
 /// Share of a line that words fill, in percent: a line ends before a long word.
 const FILLED: usize = 85;
+/// Height of a line of a table, of the caption, and of the rules and spaces around a table, in points.
+const LINE: f64 = 9.5;
+const CAPTION: f64 = 12.0;
+const AROUND: f64 = 46.0;
+/// Room between rows with wrapped cells, in points.
+const BETWEEN: f64 = 2.0;
 
 /// Sets a table under its caption; cells are already LaTeX.
 ///
@@ -60,7 +68,8 @@ pub fn typeset(title: &str, mut shown: ShownTable, pages: Pages, floating: Optio
     let all: Vec<usize> = (0..shown.labels.len()).collect();
     if let Some((widths, turned)) = measured.fitted(pages) {
         let grid = Grid::new(&shown, &widths, &all, turned);
-        return vec![Typeset { text: grid.table(&caption, false, floating), turned }];
+        let height = grid.height + caption_height(&caption, pages);
+        return vec![Typeset { text: grid.table(&caption, false, floating), turned, height }];
     }
     let capped: Vec<usize> = measured
         .natural
@@ -71,9 +80,16 @@ pub fn typeset(title: &str, mut shown: ShownTable, pages: Pages, floating: Optio
     let parts = room(pages.turned).parts(&capped, &shown.numeric, &shown.beside, &shown.rows);
     let part = |(at, part): (usize, &Vec<usize>)| {
         let widths: Vec<usize> = part.iter().map(|&i| capped[i].min(pages.turned)).collect();
-        Typeset { text: Grid::new(&shown, &widths, part, true).table(&caption, at > 0, None), turned: true }
+        let grid = Grid::new(&shown, &widths, part, true);
+        let height = grid.height + caption_height(&caption, pages);
+        Typeset { text: grid.table(&caption, at > 0, None), turned: true, height }
     };
     parts.iter().enumerate().map(part).collect()
+}
+
+/// Height of a caption and of what surrounds a table.
+fn caption_height(caption: &str, pages: Pages) -> f64 {
+    (points(caption) as f64 * 1.25 / pages.upright as f64).ceil() * CAPTION + AROUND
 }
 
 /// Widths that columns would like, and need.
@@ -172,6 +188,8 @@ struct Grid {
     head: String,
     rows: String,
     count: usize,
+    /// Estimated height of the rows, in points.
+    height: f64,
 }
 
 impl Grid {
@@ -194,10 +212,18 @@ impl Grid {
             let lines = continued(cells.collect(), widths, tall).into_iter().map(line);
             lines.collect::<String>() + between
         };
+        let filled = |(at, &i): (usize, &usize), row: &[String]| match wrapped[at] {
+            true => (points(&row[i]) * 100).div_ceil((widths[at] * FILLED).max(1)),
+            false => 1,
+        };
+        let lines = |row: &Vec<String>| part.iter().enumerate().map(|cell| filled(cell, row)).max().unwrap_or(1);
+        let space = if between.is_empty() { 0.0 } else { BETWEEN };
         Grid {
+            height: shown.rows.iter().map(|row| lines(row) as f64 * LINE + space).sum(),
             columns: part.iter().enumerate().map(column).collect(),
             head,
-            rows: shown.rows.iter().map(row).collect(),
+            // A page must not break after the last row.
+            rows: shown.rows.iter().map(row).collect::<String>().trim_end_matches(between).to_string(),
             count: shown.rows.len(),
         }
     }
@@ -205,7 +231,7 @@ impl Grid {
     /// The table: a float if it has at most `floating` rows, else one over several pages.
     /// `again`: it has the number of the table before.
     fn table(&self, caption: &str, again: bool, floating: Option<usize>) -> String {
-        let Grid { columns, head, rows, count } = self;
+        let Grid { columns, head, rows, count, .. } = self;
         let begin = "\\footnotesize\\setlength{\\tabcolsep}{4pt}";
         if floating.is_some_and(|most| *count <= most) {
             return format!(

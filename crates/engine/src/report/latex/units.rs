@@ -43,7 +43,7 @@ fn command(text: &str) -> usize {
 }
 
 /// Printed width of text in 8 pt, in points, rounded up.
-pub(super) fn points(text: &str) -> usize {
+pub fn points(text: &str) -> usize {
     let width: u32 = units(text).map(width).sum();
     (width as usize * 8).div_ceil(1000)
 }

@@ -1,0 +1,109 @@
+//! Bounds of the errors of products, in the arithmetic of each device.
+
+use super::{listed, short};
+use crate::{
+    Result,
+    arithmetic::Model,
+    base::distinct::distinct,
+    bound::{explain::explain, tables::relative_of},
+    document::{
+        Block, Chapter, Results, Sheet, Source,
+        arithmetic::Arithmetic,
+        rows::{Rows, together},
+    },
+    isa,
+    product::{Schedule, bound::Claim},
+    report::{Report, three_digits},
+};
+
+/// Terms of the sums whose bounds are compared with the literature.
+const TERMS: usize = 4096;
+/// Beginnings of the names of the literature's bounds.
+const OTHERS: [&str; 2] = ["gamma_k", "block FMA"];
+
+/// The bounds of instructions.
+pub(super) struct Bounds(Vec<(String, BoundCells)>);
+
+/// The cells of a bound, and its value for [`TERMS`].
+#[derive(Debug, Clone, PartialEq)]
+struct BoundCells {
+    instruction: String,
+    losses: String,
+    numbers: [f64; 5],
+}
+
+impl Bounds {
+    /// The bounds of the first instruction of each arithmetic, in the model of its device.
+    pub(super) fn of(all: &[Arithmetic], results: &Results) -> Bounds {
+        let cells = |one: &Arithmetic| {
+            Some((short(&one.chip), cells(&results.model_of(&one.chip)?, one.instructions.first()?).ok()??))
+        };
+        Bounds(all.iter().filter_map(cells).collect())
+    }
+
+    /// The least and the largest bound, in a sentence.
+    pub(super) fn sentence(&self) -> Option<String> {
+        let bound = |(device, cells): &(String, BoundCells)| {
+            (cells.numbers[2], format!("{} ({} on {device})", three_digits(cells.numbers[2]), cells.instruction))
+        };
+        let mut all: Vec<(f64, String)> = self.0.iter().map(bound).collect();
+        all.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (least, most) = (all.first()?, all.last()?);
+        Some(format!(
+            "The error of a sum of {TERMS} products is at most {} to {} of the sum of |a b|.",
+            least.1, most.1
+        ))
+    }
+
+    /// The chapter.
+    pub(super) fn chapter(&self) -> Chapter {
+        let rows = together(self.0.iter().map(|(device, cells)| (row(cells), device.clone()))).into_iter();
+        let rows: Vec<Vec<String>> =
+            rows.map(|(cells, devices)| [listed(&distinct(devices))].into_iter().chain(cells).collect()).collect();
+        if rows.is_empty() {
+            return Chapter { id: "bounds", heading: "Bounds", blocks: Vec::new() };
+        }
+        let formula = format!(
+            "Let S be the sum of |a b|, L the steps of an instruction that a product takes, u the unit of an alignment, and w the unit of a rounded \
+             result. For normal operands, without overflow, and for every order of k: |D - exact| <= S (r + (L - 1) s), where r is the relative \
+             error of the first step and s the one of a later step, on average up to k = {TERMS}. Both follow from the operations of the model; \
+             a step loses what the column says. The command tcnum bound repeats each row, with the instruction, the model, k = {TERMS} and an explanation. gamma_k counts one rounding for each term; the block bound takes the inside of an instruction \
+             as exact, and is too small where it is below ours. For one fused sum of n products and c, cut at F bits toward zero and rounded toward \
+             zero to p bits, r = (n - 2) 2^-F + max(2^(1-p), 2^-F) and s = (n - 1) 2^-F + max(2^(1-p), 2^-F); where D is rounded to nearest, \
+             r = (n - 1) 2^-F + 2^-p and s = n 2^-F + 2^-p."
+        );
+        let key = Some("higham2002accuracy,blanchard2020mixed".into());
+        let labels = ["device", "instruction", "lost in a step, at most", "r", "s", "bound", "gamma_k", "block"];
+        let caption = format!("Bounds relative to S, for k = {TERMS} from the column bound on");
+        let mut blocks = vec![Block::Source(Source { text: formula, key })];
+        blocks.extend(Sheet::new(caption, &labels, &[3, 4, 5, 6, 7], rows).full());
+        Chapter { id: "bounds", heading: "Bounds", blocks }
+    }
+}
+
+fn row(cells: &BoundCells) -> Vec<String> {
+    let text = |number: &f64| if number.is_finite() { three_digits(*number) } else { "none".into() };
+    let numbers = cells.numbers.iter().map(text);
+    [cells.instruction.clone(), cells.losses.clone()].into_iter().chain(numbers).collect()
+}
+
+/// The bound of an instruction in a model; `None` if it makes no products or no errors.
+fn cells(model: &str, name: &str) -> Result<Option<BoundCells>> {
+    let Some(instruction) = isa::known(name).filter(|i| i.d.float().is_some()) else { return Ok(None) };
+    let k = instruction.k;
+    let claim = Claim::of_schedule(Model::load(model)?, Schedule::new(instruction)?);
+    let mut report = Report::new("bound", String::new());
+    explain(&claim, &[TERMS], &mut report)?;
+    let [operations, forms] = &report.tables[..] else { return Ok(None) };
+    let losses =
+        distinct(Rows(operations).iter().map(|line| line.text("formula")).filter(|formula| !formula.starts_with("0 ")));
+    let first = relative_of(&claim, k)?;
+    let value = |name: &str| {
+        Rows(forms).iter().find(|line| line.text("bound").starts_with(name)).and_then(|line| line.number("value"))
+    };
+    let bound = relative_of(&claim, TERMS)?;
+    let later = (bound - first) / (TERMS / k - 1).max(1) as f64;
+    let others = OTHERS.map(|name| value(name).unwrap_or(f64::NAN));
+    let numbers = [first, later, bound, others[0], others[1]];
+    Ok((bound > 0.0).then(|| BoundCells { instruction: name.into(), losses: losses.join("; "), numbers }))
+}
