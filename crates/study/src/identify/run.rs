@@ -1,6 +1,6 @@
 //! The identification of one instruction: asking, searching, and asking again where candidates differ.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use super::{
     candidate::evaluator,
@@ -18,12 +18,13 @@ use crate::{
         interrupt, parallel,
         work::{self, Pace},
     },
-    bench::{Answers, Bench, Draw, Uniform, part},
+    bench::{Answers, Bench, Draw, Leaf, Uniform, part},
     comparison::Nans,
     device::{Batches, Device, Generation},
     format::Class,
     inputs::{Corners, Sequence},
     isa::{Case, Instruction, Tiles},
+    measurement::tiles_of,
     order::Order,
     rule,
     trace::Trace,
@@ -231,6 +232,10 @@ pub(super) struct Dialogue<'a> {
     pub(super) fitted: Option<SumSteps>,
     /// The order that masks found, if they found no blocks in it.
     pub(super) open: Option<Order>,
+    /// True if the answers to the measurement are among the answers.
+    pub(super) is_measured: bool,
+    /// Exponents between which each term alone comes out unchanged.
+    pub(super) ranges: BTreeMap<Leaf, RangeInclusive<i32>>,
     pub(super) failure: Option<String>,
 }
 
@@ -245,7 +250,8 @@ impl<'a> Dialogue<'a> {
     /// A search whose stages may each compute `each` products.
     fn new(bench: Bench<'a>, stream: Stream, each: u64) -> Dialogue<'a> {
         let work = Work::new(bench.answers.part.stored_k(), each);
-        Dialogue { bench, work, stream, hypotheses: None, fitted: None, open: None, failure: None }
+        let (hypotheses, fitted, open, failure) = (None, None, None, None);
+        Dialogue { bench, work, stream, hypotheses, fitted, open, is_measured: false, ranges: BTreeMap::new(), failure }
     }
 
     /// Runs the search, from the rule of an earlier one if there is any.
@@ -290,8 +296,15 @@ impl<'a> Dialogue<'a> {
                 }
             }
             let Some(agreeing) = candidate.as_ref().filter(|candidate| candidate.misses == 0) else { break };
-            // More of the stream is asked first, then tiles on which the rule differs from its neighbours.
-            let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&agreeing.rule) };
+            // The measurement and more of the stream come first, then tiles on which the rule differs from its neighbours.
+            let tiles = match () {
+                () if !self.is_measured => {
+                    self.is_measured = true;
+                    evaluator(&agreeing.rule, &part).map_or_else(|| Tiles::zeros(&part, 0), |rule| tiles_of(&rule))
+                }
+                () if asked < most => self.stream.take(asked),
+                () => self.telling(&agreeing.rule),
+            };
             asked += tiles.count;
             if tiles.count == 0 || !self.ask(&tiles) {
                 break;
