@@ -4,16 +4,14 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use super::{
     candidate::evaluator,
-    file,
-    moves::Move,
-    random,
+    file, random,
     starts::{self, Start},
     steps::SumSteps,
     work::Work,
 };
 use crate::{
     Error, Result,
-    arithmetic::{Evaluator, KEYS, Rule},
+    arithmetic::{KEYS, Rule},
     base::{
         interrupt, parallel,
         work::{self, Pace},
@@ -26,7 +24,7 @@ use crate::{
     isa::{Case, Instruction, Tiles},
     measurement::tiles_of,
     order::Order,
-    rule,
+    rule::{self, Survivor, deciding},
     trace::Trace,
 };
 
@@ -349,35 +347,19 @@ impl<'a> Dialogue<'a> {
         most.or(d.nan()).unwrap_or(0)
     }
 
-    /// Tiles of the stream that distinguish a rule from its open one-step changes.
-    ///
-    /// A change is open if all answers agree with it. Each open change gets a tile on which it differs from the rule, if one is found.
+    /// Tiles of the stream that distinguish a rule from its one-step changes that give all answers.
     fn telling(&mut self, rule: &Rule) -> Tiles {
-        let part = self.bench.answers.part.clone();
-        let mut telling = Tiles::zeros(&part, 0);
-        let Some(current) = evaluator(rule, &part) else { return telling };
-        let others = parallel::map(rule::changes(rule, &part), |change| {
-            evaluator(&Move(vec![change]).applied(rule)?, &part).filter(|other| !rule::equivalent(&current, other))
-        });
-        let mut others: Vec<Evaluator> = others.into_iter().flatten().collect();
-        let tiles = self.stream.take(LOOKED_THROUGH);
-        let each = (part.m * part.n * part.stored_k()) as u64;
-        let mut work = 0;
-        for at in 0..tiles.count {
-            work += others.len() as u64 * each;
-            if work > TELLING || interrupt::pending().is_some() {
-                break;
-            }
-            let tile = tiles.slice(at, at + 1);
-            let expected = current.execute_here(&tile);
-            let same = parallel::map(&others, |other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
-            let mut same = same.into_iter();
-            let different: Vec<Evaluator> = others.extract_if(.., |_| same.next() == Some(false)).collect();
-            if parallel::any(&different, |other| self.bench.answers.agree(other)) {
-                telling.extend(&tile);
-            }
-        }
-        telling
+        let answers = &self.bench.answers;
+        let part = &answers.part;
+        let Some(current) = evaluator(rule, part) else { return Tiles::zeros(part, 0) };
+        let survives =
+            |other: &Survivor| answers.agree(&other.evaluator) && !rule::equivalent(&current, &other.evaluator);
+        let others =
+            parallel::map(rule::changes(rule, part), |change| Survivor::of(rule, vec![change], part).filter(survives));
+        let others: Vec<Survivor> = others.into_iter().flatten().collect();
+        let each = (part.m * part.n * part.stored_k() * others.len().max(1)) as u64;
+        let tiles = self.stream.take(LOOKED_THROUGH.min((TELLING / each) as usize));
+        deciding(&current, &others, &tiles).0
     }
 
     fn conclude(&mut self, instruction: &Instruction, candidate: Option<Found>) -> Identification {
