@@ -24,7 +24,7 @@ pub(super) const LOOKED_THROUGH: usize = 1 << 9;
 /// Largest number of times that open rules are asked for.
 const ROUNDS: usize = 8;
 /// Tiles by which values that only a search tries are sifted.
-const FEW: usize = 64;
+const FEW: usize = 24;
 
 /// An input that refutes another value of a key.
 #[derive(Debug, Clone)]
