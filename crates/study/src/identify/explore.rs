@@ -248,10 +248,8 @@ impl Dialogue<'_> {
         Directed::new(&self.bench.answers.part, self.stream.seed, self.ranges.clone())
     }
 
-    /// Measures the sum, whose answers join all others.
-    /// Returns the order, if masks find one that nothing contradicts for certain.
+    /// Measures the sum; returns its order, if masks find one that nothing contradicts for certain.
     fn measured(&mut self) -> Option<FoundOrder> {
-        self.is_measured = true;
         let part = self.bench.answers.part.clone();
         let bench = &mut self.bench;
         let most = (bench.left() / 2).min(MOST_MEASURED);
@@ -263,15 +261,13 @@ impl Dialogue<'_> {
             bench.codes(cases)
         };
         let mut measurement = Measurement::new(&part, &mut ask);
-        let outcome = measurement.measure();
-        let (order, tiles) = (measurement.order.take(), measurement.tiles());
-        match outcome {
-            Err(error) if error.exit_status() == 3 => {
-                self.failure = Some(error.to_string());
-                return None;
-            }
-            _ => self.ask(&tiles),
-        };
+        let (outcome, order) = (measurement.measure(), measurement.order.take());
+        if let Err(error) = outcome
+            && error.exit_status() == 3
+        {
+            self.failure = Some(error.to_string());
+            return None;
+        }
         // A term that survives although it should be lost may be too near the others; a lost term is certain.
         order.filter(|order| order.contradictions.iter().all(|contradiction| contradiction.kept))
     }

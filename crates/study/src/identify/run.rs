@@ -294,15 +294,16 @@ impl<'a> Dialogue<'a> {
                 }
             }
             let Some(agreeing) = candidate.as_ref().filter(|candidate| candidate.misses == 0) else { break };
-            // The measurement and more of the stream come first, then tiles on which the rule differs from its neighbours.
-            let tiles = match () {
-                () if !self.is_measured => {
-                    self.is_measured = true;
-                    evaluator(&agreeing.rule, &part).map_or_else(|| Tiles::zeros(&part, 0), |rule| tiles_of(&rule))
+            // The rule gives all answers to the measurement, or it is refuted.
+            if !self.is_measured && self.bench.left() > 0 {
+                self.is_measured = true;
+                let tiles = evaluator(&agreeing.rule, &part).map(|rule| tiles_of(&rule));
+                if tiles.is_some_and(|tiles| self.ask(&tiles)) {
+                    continue;
                 }
-                () if asked < most => self.stream.take(asked),
-                () => self.telling(&agreeing.rule),
-            };
+            }
+            // More of the stream is asked first, then tiles on which the rule differs from its neighbours.
+            let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&agreeing.rule) };
             asked += tiles.count;
             if tiles.count == 0 || !self.ask(&tiles) {
                 break;
