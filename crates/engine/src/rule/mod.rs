@@ -19,4 +19,4 @@ pub use pair::ChangePair;
 pub use proof::{equal, equivalent, proof, unobservable};
 pub use refute::{ChangeVerdict, Refutation, RefutingData, Tested, refute};
 pub use summary::{Decision, JointValues, KeySummary, decided, sentences, summaries};
-pub use survivors::{Survivor, deciding, others, searched_survivors};
+pub use survivors::{Survivor, deciding, first_differing, others, searched_survivors};

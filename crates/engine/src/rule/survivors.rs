@@ -97,7 +97,7 @@ pub fn deciding(evaluator: &Evaluator, others: &[Survivor], candidates: &Tiles) 
 }
 
 /// For each of the other arithmetics, the number of the first candidate on which it differs.
-fn first_differing(evaluator: &Evaluator, others: &[Survivor], candidates: &Tiles) -> Vec<Option<usize>> {
+pub fn first_differing(evaluator: &Evaluator, others: &[Survivor], candidates: &Tiles) -> Vec<Option<usize>> {
     let all: Vec<Tiles> = (0..candidates.count).map(|at| candidates.slice(at, at + 1)).collect();
     let expected = parallel::map(&all, |tile| evaluator.execute_here(tile));
     parallel::map(others, |other| {

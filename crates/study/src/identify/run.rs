@@ -1,6 +1,10 @@
 //! The identification of one instruction: asking, searching, and asking again where candidates differ.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+    time::Duration,
+};
 
 use super::{
     candidate::evaluator,
@@ -24,7 +28,7 @@ use crate::{
     isa::{Case, Instruction, Tiles},
     measurement::tiles_of,
     order::Order,
-    rule::{self, Survivor, deciding},
+    rule::{self, Survivor, first_differing},
     trace::Trace,
 };
 
@@ -353,14 +357,19 @@ impl<'a> Dialogue<'a> {
         let answers = &self.bench.answers;
         let part = &answers.part;
         let Some(current) = evaluator(rule, part) else { return Tiles::zeros(part, 0) };
-        let survives =
-            |other: &Survivor| answers.agree(&other.evaluator) && !rule::equivalent(&current, &other.evaluator);
-        let others =
-            parallel::map(rule::changes(rule, part), |change| Survivor::of(rule, vec![change], part).filter(survives));
-        let others: Vec<Survivor> = others.into_iter().flatten().collect();
+        let of = |change| Survivor::of(rule, vec![change], part);
+        let others: Vec<Survivor> = parallel::map(rule::changes(rule, part), of).into_iter().flatten().collect();
         let each = (part.m * part.n * part.stored_k() * others.len().max(1)) as u64;
         let tiles = self.stream.take(LOOKED_THROUGH.min((TELLING / each) as usize));
-        deciding(&current, &others, &tiles).0
+        let first = first_differing(&current, &others, &tiles);
+        // Most changes differ at once, and only few of those that do not give all answers.
+        let told = parallel::map(others.iter().zip(first).collect::<Vec<_>>(), |(other, at)| {
+            at.filter(|_| answers.agree(&other.evaluator))
+        });
+        let mut telling = Tiles::zeros(part, 0);
+        let told: BTreeSet<usize> = told.into_iter().flatten().collect();
+        told.into_iter().for_each(|at| telling.extend(&tiles.slice(at, at + 1)));
+        telling
     }
 
     fn conclude(&mut self, instruction: &Instruction, candidate: Option<Found>) -> Identification {
