@@ -14,9 +14,9 @@ MODEL long long of_group(long long sum) {
     return sum > high ? high : sum < low ? low : sum;
 }
 
-// The exact sum of c and products (or exclusive ors), wrapped or saturated after every group.
+// The exact sum of c, wrapped into C_BITS bits, and products (or exclusive ors), wrapped or saturated after every group.
 MODEL Word integer(const Operands& x, Word c) {
-    long long sum = (int)(unsigned)c, group = 0;
+    long long sum = (long long)((unsigned long long)(int)(unsigned)c << (64 - C_BITS)) >> (64 - C_BITS), group = 0;
 #pragma unroll
     for (int k = 0; k < STORED_K; ++k) {
         const int a = BITS_ALONE ? (int)x.a_code(k) : x.a(k).number, b = BITS_ALONE ? (int)x.b_code(k) : x.b(k).number;

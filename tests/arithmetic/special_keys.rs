@@ -318,9 +318,10 @@ fn what_would_be_rounded_to_the_largest_number_overflows_where_the_exact_result_
 fn the_sum_of_a_group_of_integer_products_saturates_before_it_is_added() {
     let i = isa::find("vpdpbusd.m1n16k4.s32.u8.s8.s32").unwrap();
     let of = |line: &str, b: [i8; 4], c: i32| {
+        let wrap = if line.contains("wrap") { "" } else { "wrap = 'wrap'\n" };
         let text = format!(
             "name = 'own'\ntitle = 'own'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = [{{ assumed = 'a test' }}]\n\
-             step = 'integer'\nwrap = 'wrap'\n{line}"
+             step = 'integer'\n{wrap}{line}"
         );
         let evaluator = Model::parse(&text, "own.toml").unwrap().evaluator(&i).unwrap();
         let mut case = Case::zeros(&i);
@@ -337,6 +338,16 @@ fn the_sum_of_a_group_of_integer_products_saturates_before_it_is_added() {
     assert_eq!(of("group = 2\ngroup-bits = 16\n", [127, 127, 1, 1], 5), 5 + 32767 + 510);
     assert_eq!(of("group = 2\ngroup-bits = 16\n", [-128, -128, 127, -127], -5), -5 - 32768);
     assert_eq!(of("group = 2\ngroup-bits = 24\n", [-128, -128, 127, -127], -5), -5 - 65280);
+    // c wraps into 24 bits, and the sum of it then saturates.
+    assert_eq!(of("wrap = 'saturate'\naccumulator = 24\n", [127, 127, 1, 1], 3 << 23), (1 << 23) - 1);
+    assert_eq!(
+        of("wrap = 'saturate'\naccumulator = 24\nc-bits = 24\n", [127, 127, 1, 1], 3 << 23),
+        255 * 256 - (1 << 23)
+    );
+    assert_eq!(
+        of("wrap = 'saturate'\naccumulator = 24\nc-bits = 24\n", [127, 127, 1, 1], (5 << 22) - 1),
+        (1 << 22) - 1 + 255 * 256
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ use crate::{
 const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 const SHORT: &str = "mma.m16n8k8.f32.bf16.bf16.f32";
 
-fn plan(catalogue: bool, time: Duration) -> Plan {
+pub(crate) fn plan(catalogue: bool, time: Duration) -> Plan {
     Plan { seed: 1, budget: 20_000, time, catalogue, found_rules: Vec::new(), withheld: Vec::new(), work: WORK }
 }
 

@@ -11,10 +11,15 @@ use tcnum::{
     isa::{self, Case, Instruction},
 };
 use tcnum_engine::{device, order};
-use tcnum_study::features::{Features, entry_of_c, measure, order_words};
+use tcnum_study::{
+    features::{Features, entry_of_c, measure, order_words},
+    identify::identify,
+};
 
 use crate::{
     black_box::BlackBox,
+    bounds::plan,
+    designs::design,
     machine::amount,
     shipped::{distinct, listed},
 };
@@ -308,6 +313,28 @@ fn a_device_that_does_not_tell_its_arithmetic_has_the_same_features() {
             cell.rests_on.clone_from(&expected.rests_on);
         }
         assert_eq!(measured, simulated, "{name}, {i}");
+    }
+}
+
+/// `features` and `identify` begin with one measurement, whose answers the identified rule gives.
+#[test]
+fn features_of_a_device_are_those_of_the_rule_that_is_identified() {
+    let shipped = [
+        ("hopper", "mma.m16n8k8.f16.f16.f16.f16"),
+        ("x86", "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32"),
+        ("hopper", "mma.m16n8k32.s32.s8.u8.s32.satfinite"),
+        ("cdna3", "mfma.16x16x4.f32.f32.f32.f32"),
+        ("ampere", "mma.m16n8k16.f32.f16.f16.f32"),
+    ];
+    let shipped = shipped.into_iter().take(amount(3, 5)).map(|(name, i)| (Model::load(name).unwrap(), listed(i)));
+    let drawn = [90, 210, 258].into_iter().take(amount(1, 3)).map(|number| design(20_261_122, number));
+    let drawn = drawn.map(|design| (Model::parse(&design.text, "hidden.toml").unwrap(), design.instruction));
+    for (model, i) in shipped.chain(drawn) {
+        let identification = identify(&mut BlackBox::new(&model), i, plan(false, Duration::MAX)).unwrap();
+        assert_eq!(identification.misses, 0, "{i}: {}", model.text());
+        let rule = identification.model().unwrap();
+        let [of_device, of_rule] = [&model, &rule].map(|model| measure(&mut BlackBox::new(model), i).unwrap());
+        assert_eq!(of_device.cells, of_rule.cells, "{i}: {}", identification.text());
     }
 }
 

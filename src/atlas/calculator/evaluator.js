@@ -558,7 +558,8 @@
       if (groupEnd === null) return value;
       return value < -groupEnd ? -groupEnd : value >= groupEnd ? groupEnd - 1n : value;
     };
-    let [held, group] = [signed(own.c, operands.c), 0n];
+    const c = signed(own.c, operands.c);
+    let [held, group] = [step.c_bits ? BigInt.asIntN(step.c_bits, c) : c, 0n];
     tell("c", held);
     operands.a.forEach((a, at) => {
       const b = operands.b[logical(instruction, operands.positions, at)];

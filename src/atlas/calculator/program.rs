@@ -171,12 +171,13 @@ fn operation(operation: &ElementaryOperation, formats: &mut Formats) -> Map<Stri
             "to": destination(to, formats),
             "nans": nans(order),
         }),
-        ElementaryOperation::Integer(IntegerSum { wrap, group, bits, group_bits }) => json!({
+        ElementaryOperation::Integer(IntegerSum { wrap, group, bits, group_bits, c_bits }) => json!({
             "operation": "integer",
             "saturates": *wrap == Wrap::Saturate,
             "every": group,
             "bits": bits,
             "group_bits": group_bits,
+            "c_bits": c_bits,
         }),
     };
     match object {

@@ -131,6 +131,7 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
         lines.push(always("wrap", prop_oneof![word(&["wrap", "saturate"]), group]));
         lines.push(sometimes("accumulator", 0.3, (4..=i.d.bits).prop_map(|bits| bits.to_string())));
         lines.push(sometimes("group-bits", 0.3, (2..=24u32).prop_map(|bits| bits.to_string())));
+        lines.push(sometimes("c-bits", 0.2, (2..=32u32).prop_map(|bits| bits.to_string())));
         return lines;
     }
     lines.extend([
@@ -180,7 +181,7 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
 /// Keys with generators of their own, in an order on which the seeds of tests depend.
 const DRAWN: &str = "instructions evidence unpack unpack-c operand-subnormals result-subnormals result-tininess split parts group step node \
                      product product-limit product-bits normalised scale-sums alignment lanes late zero start join c result between addition output \
-                     wrap accumulator group-bits nan-operands nan";
+                     wrap accumulator group-bits c-bits nan-operands nan";
 
 /// Keys without generators: values near their absence.
 fn others(i: &Instruction, step: &str) -> Vec<Line> {

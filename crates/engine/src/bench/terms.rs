@@ -142,6 +142,8 @@ pub struct TermBench<'a> {
     ask: &'a mut Ask<'a>,
     /// Number of cases asked.
     pub asked: usize,
+    /// The cases asked by their terms.
+    pub questions: Vec<Case>,
     /// The operands that keep their values where they are subnormal.
     pub subnormal: Subnormal,
     /// Exponent of the smallest number that the instruction gives.
@@ -151,7 +153,14 @@ pub struct TermBench<'a> {
 impl<'a> TermBench<'a> {
     /// The bench whose cases `ask` answers.
     pub fn new(i: &'a Instruction, ask: &'a mut Ask<'a>) -> TermBench<'a> {
-        TermBench { i, ask, asked: 0, subnormal: Subnormal::Nowhere, visible: Exponents::of(i.d).low }
+        TermBench {
+            i,
+            ask,
+            asked: 0,
+            questions: Vec::new(),
+            subnormal: Subnormal::Nowhere,
+            visible: Exponents::of(i.d).low,
+        }
     }
 
     /// The codes of D of cases.
@@ -173,6 +182,7 @@ impl<'a> TermBench<'a> {
     pub fn cases(&mut self, cases: Vec<Option<Case>>) -> Result<Vec<Option<TermAnswer>>> {
         let there: Vec<Case> = cases.iter().flatten().cloned().collect();
         let mut codes = self.codes(&there)?.into_iter();
+        self.questions.extend(there);
         let d = self.i.d;
         let answer = |case: Option<Case>| {
             let case = case?;

@@ -1,5 +1,6 @@
-//! The measurement of an arithmetic by directed sums of a few terms, which `features` reports.
+//! The measurement of an arithmetic by directed sums of a few terms.
 //!
+//! `features` reports it, and `identify` begins with it.
 //! No model of the device is assumed. The order of the sum ([`crate::order`]) shows which terms meet in one step; inputs for products,
 //! alignment and results are made for that order. A property that the formats cannot show is not guessed: it has a reason instead.
 
@@ -12,16 +13,19 @@ mod specials;
 mod steps;
 mod width;
 
+use std::collections::HashSet;
+
 use alignment::AlignmentCuts;
 use steps::OrderSteps;
 use width::SumWidth;
 
 use crate::{
     Error, Result,
+    arithmetic::Evaluator,
     bench::{Ask, Term, TermAnswer, TermBench},
     format::Rounding,
-    isa::Instruction,
-    order::{self, Order, entry_of_c, notation},
+    isa::{Case, Instruction, Tiles},
+    order::{self, FoundOrder, Order, entry_of_c, notation},
 };
 
 /// Why a property has no value: the formats lack the operands that would show it.
@@ -77,6 +81,16 @@ const STEPS: &[(&str, Probe)] = &[
     ("monotonicity", monotonicity::measure),
 ];
 
+/// The tiles that the measurement asks of a device with this arithmetic, without those of the order.
+pub fn tiles_of(evaluator: &Evaluator) -> Tiles {
+    let program = evaluator.program();
+    let mut ask = |cases: &[Case]| Ok(cases.iter().map(|case| program.dot(case)).collect());
+    let mut measurement = Measurement::new(&program.instruction, &mut ask);
+    // Questions until an interruption are valid questions.
+    let _ = measurement.measure();
+    measurement.tiles()
+}
+
 /// The measurement of an instruction's arithmetic.
 pub struct Measurement<'a> {
     bench: TermBench<'a>,
@@ -92,6 +106,8 @@ pub struct Measurement<'a> {
     pub findings: Vec<(&'static str, Finding)>,
     /// Why properties without a finding were not measured: the order of the sum is unknown.
     pub unordered: Option<String>,
+    /// The order that masks found, also one that they leave uncertain.
+    pub order: Option<FoundOrder>,
 }
 
 impl<'a> Measurement<'a> {
@@ -107,7 +123,20 @@ impl<'a> Measurement<'a> {
             result: Vec::new(),
             findings: Vec::new(),
             unordered: None,
+            order: None,
         }
+    }
+
+    /// Tiles with the cases asked on their diagonals, those of the order left out.
+    pub fn tiles(&self) -> Tiles {
+        let (i, mut seen) = (self.bench.i, HashSet::new());
+        let cases: Vec<&Case> = self.bench.questions.iter().filter(|case| seen.insert(*case)).collect();
+        let lanes = i.m.min(i.n);
+        let mut tiles = Tiles::zeros(i, cases.len().div_ceil(lanes));
+        for (at, case) in cases.into_iter().enumerate() {
+            tiles.place(i, at / lanes, at % lanes, at % lanes, case);
+        }
+        tiles
     }
 
     /// Number of cases asked.
@@ -126,8 +155,12 @@ impl<'a> Measurement<'a> {
         self.run(ENDS)?;
         let outcome = order::find(self.bench.i, &mut |cases| self.bench.codes(cases));
         match outcome {
-            Ok(tree) if tree.cancels => self.of_order(&tree.order),
-            Ok(_) => {
+            Ok(tree) => {
+                let (order, cancels) = (tree.order.clone(), tree.cancels);
+                self.order = Some(tree);
+                if cancels {
+                    return self.of_order(&order);
+                }
                 self.unordered = Some("a term and its opposite leave a rest, so masks do not show an order".into());
                 Ok(())
             }

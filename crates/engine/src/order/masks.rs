@@ -1,5 +1,7 @@
 //! Masks: cases with two huge terms that cancel and a tiny term.
 
+use std::{collections::BTreeMap, ops::RangeInclusive};
+
 use super::{Leaf, Manner, WIDE};
 use crate::{
     Error, Result,
@@ -86,6 +88,13 @@ impl<'a> Masks<'a> {
     /// Number of terms.
     pub(super) fn len(&self) -> usize {
         self.leaves.len()
+    }
+
+    /// Exponents between which each term alone comes out unchanged; its factors are normal.
+    pub(super) fn ranges(&self) -> BTreeMap<Leaf, RangeInclusive<i32>> {
+        let normal = |leaf: &Leaf| self.bench.exponents(*leaf).normal;
+        let terms = self.leaves.iter().zip(&self.tiny).zip(&self.huge);
+        terms.map(|((leaf, tiny), huge)| (*leaf, *tiny.max(&normal(leaf))..=*huge)).collect()
     }
 
     /// The leaf at an index.

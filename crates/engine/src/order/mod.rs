@@ -20,7 +20,10 @@ mod shape;
 mod text;
 mod with_c;
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+};
 
 pub use crate::bench::Leaf;
 use crate::{
@@ -85,6 +88,8 @@ pub struct FoundOrder {
     pub cancels: bool,
     /// Smallest and largest ratio of a huge to a tiny term in the masks, as powers of two.
     pub spans: (i32, i32),
+    /// Exponents between which each term alone comes out unchanged.
+    pub ranges: BTreeMap<Leaf, RangeInclusive<i32>>,
 }
 
 impl FoundOrder {

@@ -55,7 +55,8 @@ pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<FoundOrder> 
         }
     }
     let cancels = masks.cancels()?;
-    Ok(FoundOrder { order, asked: masks.asked(), checked, contradictions, cancels, spans: masks.spans })
+    let (asked, spans, ranges) = (masks.asked(), masks.spans, masks.ranges());
+    Ok(FoundOrder { order, asked, checked, contradictions, cancels, spans, ranges })
 }
 
 impl Growing {

@@ -11,6 +11,7 @@ mod pair;
 mod proof;
 mod refute;
 mod summary;
+mod survivors;
 
 pub use changed::{Changed, RulePair};
 pub use changes::{Change, changed, changes, searched, shown};
@@ -18,3 +19,4 @@ pub use pair::ChangePair;
 pub use proof::{equal, equivalent, proof, unobservable};
 pub use refute::{ChangeVerdict, Refutation, RefutingData, Tested, refute};
 pub use summary::{Decision, JointValues, KeySummary, decided, sentences, summaries};
+pub use survivors::{Survivor, deciding, first_differing, others, searched_survivors};

@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{
-    Change, Decision, Refutation, RefutingData, Tested, changes::changed, equal, refute::Candidate, summaries,
-};
+use super::{Change, Decision, Refutation, RefutingData, Tested, changed, equal, refute::Candidate, summaries};
 use crate::{
     arithmetic::{Evaluator, Program, Rule},
     base::parallel,
-    isa::{Case, Instruction},
+    isa::Case,
 };
 
 /// Two changes of a rule that are made together.
@@ -28,11 +26,6 @@ impl ChangePair {
     /// The rule with both changes; `None` if the language refuses it.
     fn rule(&self, rule: &Rule) -> Option<Rule> {
         changed(rule, &self.0)
-    }
-
-    /// The evaluator of the rule with both changes; `None` if the language refuses it.
-    pub fn evaluator(&self, rule: &Rule, instruction: &Instruction) -> Option<Evaluator> {
-        Evaluator::of(&self.rule(rule)?, instruction).ok()
     }
 }
 

@@ -119,6 +119,15 @@ pub struct Refutation {
     pub case: u64,
 }
 
+impl Refutation {
+    /// The place of an output of the only source, by its number.
+    pub(super) fn of(output: u64, part: &Instruction) -> Refutation {
+        let (each, n) = ((part.m * part.n) as u64, part.n as u64);
+        let (tile, row, column) = (output / each, output % each / n, output % n);
+        Refutation { source: 0, tile, row, column, case: output + 1 }
+    }
+}
+
 /// The verdict on a change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChangeVerdict {
@@ -296,9 +305,8 @@ fn compare(
             }
             let differs = (0..expected.len()).find(|at| outputs.get(*at) != expected.get(*at));
             candidate.place = differs.map(|at| {
-                let (output, n) = (from * each + at as u64, source.part.n as u64);
-                let (tile, row, column) = (output / each, output % each / n, output % n);
-                Refutation { source: number, tile, row, column, case: before + at as u64 + 1 }
+                let (place, case) = (Refutation::of(from * each + at as u64, &source.part), before + at as u64 + 1);
+                Refutation { source: number, case, ..place }
             });
         });
         before = compared((to - from) * each);

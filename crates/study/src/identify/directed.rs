@@ -3,12 +3,11 @@
 //! All terms are zero, except terms that meet in the step. One more term may cancel the largest of them in a later step, so that the
 //! rounding of the later steps does not hide the remaining bits.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use super::steps::{Part, Step};
 use crate::{
-    Result,
-    bench::{Ask, Draw, Exponents, Leaf, Term, TermBench, encoded, power, tile},
+    bench::{Draw, Exponents, Leaf, encoded, tile},
     format::{Finite, Format, Real, Rounding},
     isa::{Case, Instruction, Tiles},
 };
@@ -34,54 +33,23 @@ pub(super) enum Shown {
     Products,
 }
 
-/// Exponents at which each term is tried alone.
-const TRIED: std::ops::RangeInclusive<i32> = -48..=20;
-/// Distance of the exponents that are tried.
-const STRIDE: usize = 4;
-
 /// The source of tiles that show steps.
 pub(super) struct Directed {
     i: Instruction,
     draw: Draw,
-    /// Smallest and largest exponent with which each term comes out unchanged if all others are zero.
-    ranges: BTreeMap<Leaf, (i32, i32)>,
+    /// Exponents between which each term alone comes out unchanged.
+    ranges: BTreeMap<Leaf, RangeInclusive<i32>>,
 }
 
 impl Directed {
-    /// The source of tiles of this instruction.
-    pub(super) fn new(i: &Instruction, seed: u64) -> Directed {
-        Directed { i: i.clone(), draw: Draw::new(seed), ranges: BTreeMap::new() }
-    }
-
-    /// Finds the exponents with which each term comes out unchanged; `ask` returns the codes of D of cases.
-    ///
-    /// # Errors
-    /// The errors of `ask`.
-    pub(super) fn find_ranges(&mut self, ask: &mut Ask) -> Result<()> {
-        let mut bench = TermBench::new(&self.i, ask);
-        let mut tried = Vec::new();
-        for leaf in Leaf::all(&self.i) {
-            let normal = bench.exponents(leaf).normal;
-            tried.extend(TRIED.rev().step_by(STRIDE).filter(|tried| *tried >= normal).map(|tried| (leaf, tried)));
-        }
-        let sums: Vec<Vec<Term>> = tried.iter().map(|(leaf, exponent)| vec![power(*leaf, false, *exponent)]).collect();
-        for ((leaf, exponent), answer) in tried.into_iter().zip(bench.sums(&sums)?) {
-            let itself = encoded(self.i.d, Finite::exact(false, 1, exponent));
-            if answer.is_none_or(|answer| answer.code != itself) {
-                continue;
-            }
-            // Exponents descend, so a range grows down until the term is lost.
-            let range = self.ranges.entry(leaf).or_insert((exponent, exponent));
-            if range.0 == exponent + STRIDE as i32 {
-                range.0 = exponent;
-            }
-        }
-        Ok(())
+    /// The source of tiles of this instruction; terms alone come out unchanged within these exponents.
+    pub(super) fn new(i: &Instruction, seed: u64, ranges: BTreeMap<Leaf, RangeInclusive<i32>>) -> Directed {
+        Directed { i: i.clone(), draw: Draw::new(seed), ranges }
     }
 
     /// Smallest and largest exponent that a term may have.
     fn range(&self, leaf: Leaf) -> (i32, i32) {
-        self.ranges.get(&leaf).copied().unwrap_or((*TRIED.start(), TOP))
+        self.ranges.get(&leaf).map_or((TOP, TOP), |range| (*range.start(), *range.end()))
     }
 
     /// A tile for a step; `None` if it has nothing to show. `all` are the terms of the whole sum.

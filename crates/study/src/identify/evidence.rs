@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{Identification, questions::deciding};
+use super::Identification;
 use crate::{
     Result,
     arithmetic::Evaluator,
@@ -14,13 +14,17 @@ use crate::{
     device::{Batches, Device},
     inputs::Sequence,
     isa::{Case, Codes, Tiles},
-    rule::{Change, ChangeVerdict, Tested},
+    rule::{Change, ChangeVerdict, Tested, deciding, searched_survivors},
 };
 
 /// Largest number of cases that one reduction tries.
 const BUDGET: usize = 8_000;
-/// Tiles of the stream that are searched for one that contradicts a pair of changes.
+/// Tiles of the stream that are searched for one on which open rules differ.
 pub(super) const LOOKED_THROUGH: usize = 1 << 9;
+/// Largest number of times that open rules are asked for.
+const ROUNDS: usize = 8;
+/// Tiles by which values that only a search tries are sifted.
+const FEW: usize = 24;
 
 /// An input that refutes another value of a key.
 #[derive(Debug, Clone)]
@@ -107,14 +111,14 @@ pub fn ask_reduced(
     Ok(())
 }
 
-/// Asks the device for tiles of the stream on which open pairs of changes differ from the rule.
+/// Asks the device where the rules that give every answer differ, until no such tile is found.
 ///
-/// At most `most` tiles are asked. Pairs that an answer contradicts are no longer open; an answer that the rule does not give counts as
-/// missed.
+/// At most `most` tiles are asked. Rules that an answer contradicts are no longer open; an answer that the rule does not give counts as
+/// missed. They all give one answer to the questions of the measurement, which need not be asked again.
 ///
 /// # Errors
 /// The device fails, or is not a function of its operands.
-pub fn ask_pairs(
+pub fn ask_open(
     device: &mut dyn Device,
     identification: &mut Identification,
     tested: &mut Tested,
@@ -123,18 +127,26 @@ pub fn ask_pairs(
 ) -> Result<()> {
     let part = identification.asked.part();
     let Some(evaluator) = identification.model().and_then(|model| model.evaluator(&part).ok()) else { return Ok(()) };
-    let rule = &tested.rule.rule;
-    let others: Vec<Option<Evaluator>> = tested.pairs.iter().map(|pair| pair.evaluator(rule, &part)).collect();
-    let stream = Sequence::Random { seed }.tiles(&part, identification.asked.count() as u64, LOOKED_THROUGH);
-    let (tiles, _) = deciding(&evaluator, others.iter().flatten(), &stream);
-    let answers = ask(device, identification, &tiles, most)?;
-    let tiles = tiles.slice(0, answers.len() / (part.m * part.n));
-    let mut agree = others
-        .iter()
-        .map(|other| other.as_ref().is_none_or(|other| other.execute(&tiles).as_bytes() == answers.as_bytes()));
-    tested.pairs.retain(|_| agree.next() != Some(false));
-    let given = evaluator.execute(&tiles);
-    identification.misses += (0..answers.len()).filter(|at| given.get(*at) != answers.get(*at)).count();
+    let before = identification.executions;
+    let stream = |from: usize, count| Sequence::Random { seed }.tiles(&part, from as u64, count);
+    let unseen = stream(identification.asked.count(), FEW);
+    let mut open = tested.survivors(&part);
+    open.extend(searched_survivors(&tested.rule.rule, &evaluator, [&identification.asked.inputs, &unseen], |key| {
+        identification.is_measured(key)
+    }));
+    for _ in 0..ROUNDS {
+        let first = identification.asked.count();
+        let (tiles, _) = deciding(&evaluator, &open, &stream(first, LOOKED_THROUGH));
+        let left = most.saturating_sub(identification.executions - before);
+        let answers = ask(device, identification, &tiles, left)?;
+        let tiles = tiles.slice(0, answers.len() / (part.m * part.n));
+        tested.judge(&mut open, &tiles, &answers, first);
+        let given = evaluator.execute(&tiles);
+        identification.misses += (0..answers.len()).filter(|at| given.get(*at) != answers.get(*at)).count();
+        if identification.misses > 0 || open.is_empty() || answers.is_empty() {
+            break;
+        }
+    }
     Ok(())
 }
 

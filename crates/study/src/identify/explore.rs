@@ -14,12 +14,13 @@ use crate::{
     Error,
     arithmetic::Rule,
     base::{interrupt, parallel},
-    isa::Instruction,
-    order::{self, Manner, Meeting, Order},
+    isa::Case,
+    measurement::Measurement,
+    order::{FoundOrder, Manner, Meeting, Order},
 };
 
-/// Largest number of tiles that finding the order may take.
-const MOST_FOR_ORDER: usize = 6000;
+/// Largest number of tiles that the measurement may take.
+const MOST_MEASURED: usize = 6000;
 /// Largest number of group sizes that are tried.
 const MOST_GROUPS: usize = 8;
 /// Outputs that show a step with extreme numbers.
@@ -184,10 +185,9 @@ impl Dialogue<'_> {
         let (part, nan) = (self.bench.answers.part.clone(), self.nan());
         let all = self.shapes(known, &starts::groups(&part));
         // A sum of integers shows no order, so groups of every size are possible.
-        let order = if part.d.is_integer() { None } else { self.order(&part) };
-        let Some(order) = order else { return (rules_of(all), None) };
-        let Some(mut directed) = self.directed() else { return (rules_of(all), None) };
-        let (order, steps, others) = self.fit_any(&mut directed, order, nan);
+        let Some(FoundOrder { order, ranges, .. }) = self.measured() else { return (rules_of(all), None) };
+        self.ranges = ranges;
+        let (order, steps, others) = self.fit_any(&mut self.directed(), order, nan);
         let mut rules = Vec::new();
         if let Some(steps) = &steps {
             self.show_extremes(steps);
@@ -204,9 +204,8 @@ impl Dialogue<'_> {
 
     /// Rules of the orders, with what their steps do.
     fn of_orders(&mut self, known: &[Start], orders: &[Order]) -> Vec<Rule> {
-        let Some(mut directed) = self.directed() else { return Vec::new() };
         let nan = self.nan();
-        let fitted = self.fit_all(&mut directed, orders, nan);
+        let fitted = self.fit_all(&mut self.directed(), orders, nan);
         fitted.iter().flat_map(|(_, order, steps)| self.written(known, order, steps)).collect()
     }
 
@@ -244,40 +243,33 @@ impl Dialogue<'_> {
         }
     }
 
-    /// The source of tiles that show steps, with the exponents that each term may have.
-    pub(super) fn directed(&mut self) -> Option<Directed> {
-        let mut directed = Directed::new(&self.bench.answers.part, self.stream.seed);
-        if let Err(error) = directed.find_ranges(&mut |cases| self.bench.codes(cases)) {
-            if error.exit_status() == 3 {
-                self.failure = Some(error.to_string());
-            }
-            return None;
-        }
-        Some(directed)
+    /// The source of tiles that show steps.
+    fn directed(&self) -> Directed {
+        Directed::new(&self.bench.answers.part, self.stream.seed, self.ranges.clone())
     }
 
-    /// The order in which the device sums, if masks find one that nothing contradicts for certain.
-    fn order(&mut self, part: &Instruction) -> Option<Order> {
+    /// Measures the sum; returns its order, if masks find one that nothing contradicts for certain.
+    fn measured(&mut self) -> Option<FoundOrder> {
+        let part = self.bench.answers.part.clone();
         let bench = &mut self.bench;
-        let most = (bench.left() / 2).min(MOST_FOR_ORDER);
+        let most = (bench.left() / 2).min(MOST_MEASURED);
         let from = bench.executions();
-        let outcome = order::find(part, &mut |cases| {
+        let mut ask = |cases: &[Case]| {
             if (bench.executions() - from) as usize > most {
-                return Err(Error::request("the order takes too many tiles"));
+                return Err(Error::request("the measurement takes too many tiles"));
             }
             bench.codes(cases)
-        });
-        match outcome {
-            // A term that survives although it should be lost may be too near the others; a lost term is certain.
-            Ok(tree) if tree.contradictions.iter().all(|contradiction| contradiction.kept) => Some(tree.order),
-            Ok(_) => None,
-            Err(error) => {
-                if error.exit_status() == 3 {
-                    self.failure = Some(error.to_string());
-                }
-                None
-            }
+        };
+        let mut measurement = Measurement::new(&part, &mut ask);
+        let (outcome, order) = (measurement.measure(), measurement.order.take());
+        if let Err(error) = outcome
+            && error.exit_status() == 3
+        {
+            self.failure = Some(error.to_string());
+            return None;
         }
+        // A term that survives although it should be lost may be too near the others; a lost term is certain.
+        order.filter(|order| order.contradictions.iter().all(|contradiction| contradiction.kept))
     }
 }
 

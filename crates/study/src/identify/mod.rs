@@ -2,13 +2,15 @@
 //!
 //! 1. The device is asked the corners of the instruction and cases of the verification stream. A known arithmetic that gives
 //!    every answer goes on with step 5.
-//! 2. Masks find the order of the sum ([`tree`](crate::tree)).
+//! 2. The engine's [`measurement`](crate::measurement) finds the order of the sum, and what directed terms show of its steps.
 //! 3. Each step of the sum, the last one first, is found among all possibilities by tiles that show it alone. With the later
 //!    steps known, an answer refutes all alignments and roundings but a few.
 //! 4. The steps become rules: in shorthand where a shape has their order, and as trees. Each rule is repaired by the answers
 //!    that it misses, special values included: the changes of its keys, alone or in pairs, that explain the most are made.
-//! 5. Cases on which the rule differs from its neighbours are asked; a rule that misses one is repaired again.
+//! 5. The measurement's questions, and cases on which the rule differs from its neighbours, are asked; a rule that misses one is repaired
+//!    again.
 //! 6. A held-out run compares many more cases. Cases that differ continue the search from the rule that was found; nothing is asked twice.
+//! 7. The device is asked where the rules that give every answer differ, until no such operands are found.
 
 mod apart;
 mod candidate;
@@ -48,7 +50,7 @@ mod work;
 pub use crate::bench::Uniform;
 pub use causes::causes;
 pub use confirm::{Confirmation, HeldOut, confirm};
-pub use evidence::{Refuting, ask_pairs, ask_reduced, evidence, reduced};
+pub use evidence::{Refuting, ask_open, ask_reduced, evidence, reduced};
 pub use file::model_text;
 pub use near::{Likeness, likeness};
 pub use questions::Questions;

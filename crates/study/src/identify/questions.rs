@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Finding, evidence::LOOKED_THROUGH};
 use crate::{
-    arithmetic::Evaluator,
-    base::interrupt,
     inputs::{Corners, Sequence},
-    isa::{Codes, Tiles},
-    rule::{Change, ChangeVerdict, equivalent},
+    isa::Codes,
+    rule::deciding,
     trace::{CONTENTS, QUESTIONS, Trace},
 };
 
@@ -31,11 +29,7 @@ impl Finding {
         let (identification, tested) = (&self.identification, self.tested.as_ref()?);
         let part = identification.asked.part();
         let evaluator = identification.model()?.evaluator(&part).ok()?;
-        let changed = |change: &Change| tested.rule.model(Some(change))?.evaluator(&part).ok();
-        let open = tested.changes.iter().filter(|(_, verdict)| matches!(verdict, ChangeVerdict::Survives));
-        let singles = open.filter_map(|(change, _)| changed(change));
-        let pairs = tested.pairs.iter().filter_map(|pair| pair.evaluator(&tested.rule.rule, &part));
-        let others: Vec<Evaluator> = singles.chain(pairs).filter(|other| !equivalent(&evaluator, other)).collect();
+        let others = tested.survivors(&part);
         let first = identification.asked.count() as u64;
         let mut candidates = Sequence::Random { seed }.tiles(&part, first, LOOKED_THROUGH);
         candidates.extend(&Corners::of(&part).tiles);
@@ -51,28 +45,4 @@ impl Finding {
         });
         Some(Questions { trace, decided, open: others.len() })
     }
-}
-
-/// A few tiles on which an arithmetic differs from each of the others.
-/// They are among the candidates. Returns the number of others that they decide, too.
-pub(super) fn deciding<'a>(
-    evaluator: &Evaluator,
-    others: impl IntoIterator<Item = &'a Evaluator>,
-    candidates: &Tiles,
-) -> (Tiles, usize) {
-    let mut tiles = candidates.slice(0, 0);
-    let mut decided = 0;
-    for other in others {
-        let differs = |tiles: &Tiles| other.execute(tiles).as_bytes() != evaluator.execute(tiles).as_bytes();
-        if differs(&tiles) {
-            decided += 1;
-            continue;
-        }
-        let all = (0..candidates.count).map(|at| candidates.slice(at, at + 1));
-        if let Some(tile) = all.take_while(|_| interrupt::pending().is_none()).find(differs) {
-            tiles.extend(&tile);
-            decided += 1;
-        }
-    }
-    (tiles, decided)
 }

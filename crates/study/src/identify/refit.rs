@@ -10,7 +10,7 @@ use super::{
     few_terms::{Runs, ShownCase},
     fit::{BITS, Depth, Fit, Fitted, ROUNDINGS, registers},
     run::Dialogue,
-    steps::{StepArithmetic, SumSteps, Target},
+    steps::{Products, StepArithmetic, SumSteps, Target},
     together::floors,
 };
 use crate::{
@@ -90,9 +90,10 @@ impl Dialogue<'_> {
         let places: Vec<_> =
             numbers.flat_map(|number| conversions(number).into_iter().map(move |to| (number, to))).collect();
         // Registers are few, least exponents not many, so they come before all alignments and targets.
-        let fits: [FitOf; 3] = [
+        let fits: [FitOf; 4] = [
             |fit, cases| Some(fit.in_registers(cases, fit.as_it_is(cases))),
             |fit, cases| Some(fit.at_floors(cases, fit.as_it_is(cases))),
+            |fit, cases| Some(fit.with_cut_products(cases, fit.as_it_is(cases))),
             |fit, cases| fit.sum(cases),
         ];
         for fit_of in fits {
@@ -135,6 +136,18 @@ impl Fit<'_> {
             .flat_map(cuts)
             .flat_map(|cut| floors.iter().map(move |floor| Alignment { floor: Some(*floor), ..cut }))
             .map(|cut| StepArithmetic { cut: Some(cut), ..self.step().arithmetic });
+        self.best_of(all.collect(), cases, fitted)
+    }
+
+    /// The best of this fit and of products cut alone, with every least exponent and without one.
+    fn with_cut_products(&self, cases: &[ShownCase], fitted: Fitted) -> Fitted {
+        let now = self.step().arithmetic;
+        let Some(cut) = now.cut.filter(|_| now.products == Products::Exact) else { return fitted };
+        let floors = floors(&Rule::default(), &Place::of(self.part)).into_iter().map(Some).chain([None]);
+        let products = |bits| Products::Alone(Some(Alignment::new(bits, Rounding::Rz)), None);
+        let all = floors
+            .map(|floor| Some(Alignment { floor, ..cut }))
+            .flat_map(|cut| BITS.rev().map(move |bits| StepArithmetic { cut, products: products(bits), ..now }));
         self.best_of(all.collect(), cases, fitted)
     }
 

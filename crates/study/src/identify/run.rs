@@ -1,31 +1,34 @@
 //! The identification of one instruction: asking, searching, and asking again where candidates differ.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+    time::Duration,
+};
 
 use super::{
     candidate::evaluator,
-    file,
-    moves::Move,
-    random,
+    file, random,
     starts::{self, Start},
     steps::SumSteps,
     work::Work,
 };
 use crate::{
     Error, Result,
-    arithmetic::{Evaluator, KEYS, Rule},
+    arithmetic::{KEYS, Rule},
     base::{
         interrupt, parallel,
         work::{self, Pace},
     },
-    bench::{Answers, Bench, Draw, Uniform, part},
+    bench::{Answers, Bench, Draw, Leaf, Uniform, part},
     comparison::Nans,
     device::{Batches, Device, Generation},
     format::Class,
     inputs::{Corners, Sequence},
     isa::{Case, Instruction, Tiles},
+    measurement::tiles_of,
     order::Order,
-    rule,
+    rule::{self, Survivor, first_differing},
     trace::Trace,
 };
 
@@ -231,6 +234,10 @@ pub(super) struct Dialogue<'a> {
     pub(super) fitted: Option<SumSteps>,
     /// The order that masks found, if they found no blocks in it.
     pub(super) open: Option<Order>,
+    /// True if the answers to the measurement are among the answers.
+    pub(super) is_measured: bool,
+    /// Exponents between which each term alone comes out unchanged.
+    pub(super) ranges: BTreeMap<Leaf, RangeInclusive<i32>>,
     pub(super) failure: Option<String>,
 }
 
@@ -245,7 +252,8 @@ impl<'a> Dialogue<'a> {
     /// A search whose stages may each compute `each` products.
     fn new(bench: Bench<'a>, stream: Stream, each: u64) -> Dialogue<'a> {
         let work = Work::new(bench.answers.part.stored_k(), each);
-        Dialogue { bench, work, stream, hypotheses: None, fitted: None, open: None, failure: None }
+        let (hypotheses, fitted, open, failure) = (None, None, None, None);
+        Dialogue { bench, work, stream, hypotheses, fitted, open, is_measured: false, ranges: BTreeMap::new(), failure }
     }
 
     /// Runs the search, from the rule of an earlier one if there is any.
@@ -290,6 +298,14 @@ impl<'a> Dialogue<'a> {
                 }
             }
             let Some(agreeing) = candidate.as_ref().filter(|candidate| candidate.misses == 0) else { break };
+            // The rule gives all answers to the measurement, or it is refuted.
+            if !self.is_measured && self.bench.left() > 0 {
+                self.is_measured = true;
+                let tiles = evaluator(&agreeing.rule, &part).map(|rule| tiles_of(&rule));
+                if tiles.is_some_and(|tiles| self.ask(&tiles)) {
+                    continue;
+                }
+            }
             // More of the stream is asked first, then tiles on which the rule differs from its neighbours.
             let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&agreeing.rule) };
             asked += tiles.count;
@@ -336,34 +352,23 @@ impl<'a> Dialogue<'a> {
         most.or(d.nan()).unwrap_or(0)
     }
 
-    /// Tiles of the stream that distinguish a rule from its open one-step changes.
-    ///
-    /// A change is open if all answers agree with it. Each open change gets a tile on which it differs from the rule, if one is found.
+    /// Tiles of the stream that distinguish a rule from its one-step changes that give all answers.
     fn telling(&mut self, rule: &Rule) -> Tiles {
-        let part = self.bench.answers.part.clone();
-        let mut telling = Tiles::zeros(&part, 0);
-        let Some(current) = evaluator(rule, &part) else { return telling };
-        let others = parallel::map(rule::changes(rule, &part), |change| {
-            evaluator(&Move(vec![change]).applied(rule)?, &part).filter(|other| !rule::equivalent(&current, other))
+        let answers = &self.bench.answers;
+        let part = &answers.part;
+        let Some(current) = evaluator(rule, part) else { return Tiles::zeros(part, 0) };
+        let of = |change| Survivor::of(rule, vec![change], part);
+        let others: Vec<Survivor> = parallel::map(rule::changes(rule, part), of).into_iter().flatten().collect();
+        let each = (part.m * part.n * part.stored_k() * others.len().max(1)) as u64;
+        let tiles = self.stream.take(LOOKED_THROUGH.min((TELLING / each) as usize));
+        let first = first_differing(&current, &others, &tiles);
+        // Most changes differ at once, and only few of those that do not give all answers.
+        let told = parallel::map(others.iter().zip(first).collect::<Vec<_>>(), |(other, at)| {
+            at.filter(|_| answers.agree(&other.evaluator))
         });
-        let mut others: Vec<Evaluator> = others.into_iter().flatten().collect();
-        let tiles = self.stream.take(LOOKED_THROUGH);
-        let each = (part.m * part.n * part.stored_k()) as u64;
-        let mut work = 0;
-        for at in 0..tiles.count {
-            work += others.len() as u64 * each;
-            if work > TELLING || interrupt::pending().is_some() {
-                break;
-            }
-            let tile = tiles.slice(at, at + 1);
-            let expected = current.execute_here(&tile);
-            let same = parallel::map(&others, |other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
-            let mut same = same.into_iter();
-            let different: Vec<Evaluator> = others.extract_if(.., |_| same.next() == Some(false)).collect();
-            if parallel::any(&different, |other| self.bench.answers.agree(other)) {
-                telling.extend(&tile);
-            }
-        }
+        let mut telling = Tiles::zeros(part, 0);
+        let told: BTreeSet<usize> = told.into_iter().flatten().collect();
+        told.into_iter().for_each(|at| telling.extend(&tiles.slice(at, at + 1)));
         telling
     }
 

@@ -111,6 +111,9 @@ pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> 
     plain(rules, i)
 }
 
+/// Bits in which sums of groups of integer products saturate most often.
+const OF_GROUPS: u32 = 16;
+
 /// Sums of integers of every width, the width of D first.
 /// They wrap around, or saturate after every group.
 fn integers(i: &Instruction, groups: &[usize]) -> Vec<Rule> {
@@ -124,8 +127,17 @@ fn integers(i: &Instruction, groups: &[usize]) -> Vec<Rule> {
             rule
         };
         rules.push(sum(Wrap::Wrap, all_products));
-        for group in groups.iter().chain(&[all_products]) {
-            let rule = sum(Wrap::Saturate, *group);
+        // Without these bits, groups have no effect on a sum that wraps.
+        rules.extend(groups.iter().filter(|_| bits == i.d.bits).map(|group| {
+            let mut rule = sum(Wrap::Wrap, *group);
+            rule.group_bits = Some(OF_GROUPS);
+            rule
+        }));
+        // A sum that wraps shows no bits of a c that wraps into as many, so both keys change together.
+        for (group, of_c) in groups.iter().chain(&[all_products]).flat_map(|group| [(group, None), (group, Some(bits))])
+        {
+            let mut rule = sum(Wrap::Saturate, *group);
+            rule.c_bits = rule.accumulator.and(of_c);
             if !rules.contains(&rule) {
                 rules.push(rule);
             }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Confirmation, HeldOut, Identification, Likeness, Plan, Refuting, WORK, ask_pairs, ask_reduced, confirm,
+    Confirmation, HeldOut, Identification, Likeness, Plan, Refuting, WORK, ask_open, ask_reduced, confirm,
     confirm::KEPT,
     evidence,
     file::{evidence_of, model_file},
@@ -187,7 +187,7 @@ impl Finding {
         Ok(if asks { reduced(&self.identification, tested, &self.evidence) } else { Vec::new() })
     }
 
-    /// Asks the device for the reduced inputs, then for tiles that contradict open pairs of changes.
+    /// Asks the device for the reduced inputs, then where the rules that give every answer differ.
     /// At most `most` tiles are asked.
     fn ask_again(&mut self, device: &mut dyn Device, reduced: Vec<Refuting>, most: u64, seed: u64) {
         let Some(tested) = self.tested.as_mut().filter(|_| self.stopped.is_none()) else { return };
@@ -195,7 +195,7 @@ impl Finding {
         let before = identification.executions;
         let outcome = ask_reduced(device, identification, &mut self.evidence, reduced, most);
         let left = most.saturating_sub(identification.executions - before);
-        self.stopped = outcome.and_then(|()| ask_pairs(device, identification, tested, seed, left)).err();
+        self.stopped = outcome.and_then(|()| ask_open(device, identification, tested, seed, left)).err();
         if identification.misses > 0 {
             self.tested = None;
             self.missed = self.identification.missed().unwrap_or_default();
@@ -406,19 +406,41 @@ impl<'a> Session<'a> {
     }
 
     /// Compares the rule of a finding with the device, and works out what decided its lines.
+    /// If an answer to that refutes the rule, the search goes on.
     fn confirmed(&mut self, mut finding: Finding) -> Finding {
-        let reduced = match self.compared(&mut finding).and_then(|()| finding.judge()) {
-            Ok(reduced) => reduced,
-            Err(error) => {
-                finding.stopped.get_or_insert(error);
-                Vec::new()
+        for again in 0.. {
+            let reduced = match self.compared(&mut finding).and_then(|()| finding.judge()) {
+                Ok(reduced) => reduced,
+                Err(error) => {
+                    finding.stopped.get_or_insert(error);
+                    Vec::new()
+                }
+            };
+            // A held-out run without differences leaves the tiles that were kept for explaining them.
+            let left = |tiles: u64| tiles.saturating_sub(finding.identification.executions) / KEPT;
+            let most = self.request.limits.tiles.map_or(u64::MAX, left);
+            let agreed = finding.agrees();
+            finding.ask_again(self.device, reduced, most, self.request.seed);
+            let goes_on = agreed && finding.stopped.is_none() && self.request.limits.tiles.is_none();
+            if !goes_on || finding.identification.misses == 0 || again == SEARCHES_AGAIN {
+                break;
             }
-        };
-        // A held-out run without differences leaves the tiles that were kept for explaining them.
-        let left = |tiles: u64| tiles.saturating_sub(finding.identification.executions) / KEPT;
-        let most = self.request.limits.tiles.map_or(u64::MAX, left);
-        finding.ask_again(self.device, reduced, most, self.request.seed);
+            if let Err(error) = self.search_on(&mut finding, &[]) {
+                finding.stopped = Some(error);
+                break;
+            }
+        }
         finding
+    }
+
+    /// Continues the search of a finding with cases that its rule misses.
+    fn search_on(&mut self, finding: &mut Finding, cases: &[Case]) -> Result<()> {
+        let start = Instant::now();
+        let plan = self.plan();
+        let identification = go_on(self.device, &finding.identification, cases, plan)?;
+        let seconds = finding.seconds + start.elapsed().as_secs_f64();
+        *finding = Finding::new(identification, self.request.nans, seconds, finding.source.clone());
+        Ok(())
     }
 
     /// Compares the rule of a finding with the device; cases that differ continue the search.
@@ -437,11 +459,7 @@ impl<'a> Session<'a> {
                 return Ok(());
             }
             added += cases.len();
-            let start = Instant::now();
-            let plan = self.plan();
-            let identification = go_on(self.device, &finding.identification, &cases, plan)?;
-            let seconds = finding.seconds + start.elapsed().as_secs_f64();
-            *finding = Finding::new(identification, self.request.nans, seconds, finding.source.clone());
+            self.search_on(finding, &cases)?;
         }
         self.hold_against(finding);
         Ok(())

@@ -191,6 +191,10 @@ fn remarks(finding: &Finding) -> Vec<String> {
         };
         notes.push(format!("{name}: the recorded outputs show: {}.{also}", decisions(identification, tested)));
     }
+    let survivors = tested.iter().flat_map(|tested| tested.survivors(&identification.asked.part()));
+    if let (1.., Some(others)) = (identification.executions, rule::others(&survivors.collect::<Vec<_>>())) {
+        notes.push(format!("{name}: {others}"));
+    }
     if let Some(part) = held_out.as_ref().filter(|part| stopped.is_none() && !part.state.finished) {
         notes.push(format!(
             "{name}: the held-out run ended after {} seconds with {} cases; ‹cases=N› asks for N cases.",

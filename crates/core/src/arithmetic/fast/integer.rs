@@ -26,14 +26,15 @@ pub(super) struct Integer {
 }
 
 impl Integer {
-    /// `None` for other formats, products that overflow 64 bits, sums of groups, and narrower ranges.
+    /// `None` for other formats, products beyond 64 bits, sums of groups, and narrower c or ranges.
     pub(super) fn new(i: &Instruction, sum: &IntegerSum) -> Option<Integer> {
-        let IntegerSum { wrap, group, bits, group_bits } = *sum;
+        let IntegerSum { wrap, group, bits, group_bits, c_bits } = *sum;
         let signed = |format: &Format| format.is_integer() && format.largest(true) != 0;
         let word = |format: &Format| signed(format) && format.bits == 32;
         // The product of two numbers has at most 31 bits and a sign.
         let factor = |format: &Format| format.bits <= 8 || format.bits <= 16 && signed(format);
-        let is_one_sum = group_bits.is_none() && bits == i.d.bits && (wrap == Wrap::Wrap || group >= i.stored_k());
+        let is_full = group_bits.is_none() && c_bits.is_none() && bits == i.d.bits;
+        let is_one_sum = is_full && (wrap == Wrap::Wrap || group >= i.stored_k());
         let serves = is_one_sum && factor(i.a) && factor(i.b) && word(i.c) && word(i.d) && i.k < 1 << 15;
         let wide = wrap == Wrap::Saturate && (i.a.bits > 8 || i.b.bits > 8);
         serves.then_some(Integer { wrap, wide, xor: i.xor })

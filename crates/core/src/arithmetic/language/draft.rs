@@ -121,6 +121,8 @@ pub(crate) enum DraftKind {
         bits: Option<u32>,
         /// Bits in which the sum of a group saturates before it is added.
         group_bits: Option<u32>,
+        /// Bits into which c wraps.
+        c_bits: Option<u32>,
     },
 }
 

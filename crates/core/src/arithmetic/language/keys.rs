@@ -565,6 +565,12 @@ KEYS: RuleKey {
         variants: INTEGER,
         setting: says("bits in which the sum of a group saturates").limited(GROUP_BITS).sets("bits of sums of groups").near(near::group_bits),
     }
+    c_bits: Option<u32> = "c-bits" {
+        meaning: "bits of the signed range into which c wraps before it is added; absent: it keeps its value",
+        values: "2 to 64",
+        variants: INTEGER,
+        setting: says("bits into which c wraps before an integer sum").limited(GROUP_BITS).sets("bits of c").near(near::accumulators).searched(near::wrapped),
+    }
     nan_operands: Option<Vec<NanOperand>> = "nan-operands" {
         meaning: "order in which NaN operands of a step become the result, made quiet, with the leading bits of the payload (product by product in a fused or exact step); invalid is the NaN of an invalid operation among operands that are no NaN, after all operands if it is not in the list; absent: every NaN result is nan",
         values: "a list of a, b, c and invalid",

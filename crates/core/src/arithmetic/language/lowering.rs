@@ -191,7 +191,8 @@ pub(super) fn addition(rule: &Rule, draft: &mut Draft) {
 pub(super) fn wrap(rule: &Rule, draft: &mut Draft) {
     let Some(wrap) = rule.wrap else { return };
     let group = draft.groups.first().map_or(0, Vec::len);
-    let node = draft.node(DraftKind::Integer { wrap, group, bits: None, group_bits: rule.group_bits }, None, "sum");
+    let Rule { group_bits, c_bits, .. } = *rule;
+    let node = draft.node(DraftKind::Integer { wrap, group, bits: None, group_bits, c_bits }, None, "sum");
     let products = Some(draft.groups.concat());
     draft.results = vec![draft.push(DraftNode { products, terms: vec![DraftInput::C.into()], ..node })];
 }

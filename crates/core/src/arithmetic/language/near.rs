@@ -189,6 +189,11 @@ pub(super) fn accumulators(site: &Site) -> Values {
     or_none(site, numbers(near.into_iter().filter(|bits| (1..=d).contains(bits))))
 }
 
+/// Other widths up to the bits of D, for a number of bits that a sum with another width hides.
+pub(super) fn wrapped(site: &Site) -> Values {
+    numbers((2..i64::from(site.place.d.bits)).filter(|bits| site.number() != Some(*bits)))
+}
+
 /// Usual widths of sums of groups, and none.
 pub(super) fn group_bits(site: &Site) -> Values {
     or_none(site, numbers([16, 24].into_iter().filter(|bits| site.number() != Some(*bits))))

@@ -188,9 +188,16 @@ pub struct IntegerSum {
     /// Bits of the signed range of a group's sum of products.
     /// The sum saturates there before it is added; `None` if it is exact.
     pub group_bits: Option<u32>,
+    /// Bits of the signed range into which c wraps before it is added; `None` if it keeps its value.
+    pub c_bits: Option<u32>,
 }
 
 impl IntegerSum {
+    /// The element of C as it is added.
+    pub(crate) fn of_c(&self, c: i128) -> i128 {
+        self.c_bits.map_or(c, |bits| c << (128 - bits) >> (128 - bits))
+    }
+
     /// The sum of a group's products as it is added.
     pub(crate) fn of_group(&self, sum: i128) -> i128 {
         self.group_bits.map_or(sum, |bits| sum.clamp(-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1))

@@ -95,7 +95,7 @@ fn words(operation: &ElementaryOperation, xor: bool, k: usize) -> String {
         ElementaryOperation::Fma { factors, addend, to, nans: order } => {
             format!("{} + {} to {}{}", product(factors), source(addend), destination(to), nans(order))
         }
-        ElementaryOperation::Integer(IntegerSum { wrap, group, bits, group_bits }) => {
+        ElementaryOperation::Integer(IntegerSum { wrap, group, bits, group_bits, c_bits }) => {
             let terms = if xor { "exclusive ors" } else { "products" };
             let beyond = match wrap {
                 Wrap::Wrap => format!("modulo 2^{bits}"),
@@ -104,7 +104,8 @@ fn words(operation: &ElementaryOperation, xor: bool, k: usize) -> String {
             let of_groups =
                 group_bits.map_or_else(String::new, |bits| format!(", their sums saturated to {bits} bits"));
             let every = if *group < k { format!(" after every {group}") } else { String::new() };
-            format!("all {terms} and c, {beyond}{every}{of_groups}")
+            let of_c = c_bits.map_or_else(String::new, |bits| format!(" modulo 2^{bits}"));
+            format!("all {terms} and c{of_c}, {beyond}{every}{of_groups}")
         }
     }
 }

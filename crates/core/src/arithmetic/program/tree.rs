@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        NanOperand, Step, ZeroSign,
+        NanOperand, Step, Wrap, ZeroSign,
         language::{
             draft::{Draft, DraftInput, DraftKind, DraftNode},
             node::NodeResult,
@@ -112,13 +112,19 @@ impl Tree<'_> {
             _ => None,
         };
         let to = match node.kind {
-            DraftKind::Integer { wrap, group, bits, group_bits } => {
+            DraftKind::Integer { wrap, group, bits, group_bits, c_bits } => {
                 let d = self.frame.instruction.d;
                 let bits = bits.unwrap_or(d.bits);
                 if bits > d.bits {
                     return Err(format!("'accumulator' has {bits} bits, but {d} has {}", d.bits));
                 }
-                return Ok(self.value(node, ElementaryOperation::Integer(IntegerSum { wrap, group, bits, group_bits })));
+                // A sum modulo 2^bits shows no bits of c above them, and a c of few bits wraps into as many.
+                let is_seen = |c_bits: &u32| {
+                    *c_bits < self.frame.instruction.c.bits && (wrap == Wrap::Saturate || *c_bits < bits)
+                };
+                let c_bits = c_bits.filter(is_seen);
+                let sum = IntegerSum { wrap, group, bits, group_bits, c_bits };
+                return Ok(self.value(node, ElementaryOperation::Integer(sum)));
             }
             DraftKind::Sum => return Ok(self.sum(node, factors, scaling, to)),
             DraftKind::Fma | DraftKind::Add | DraftKind::Sequential | DraftKind::Pairwise => to,

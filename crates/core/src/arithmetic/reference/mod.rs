@@ -304,7 +304,7 @@ fn integer<O: Observer>(program: &Program, integer_sum: &IntegerSum, case: &Case
         if datum.negative { -(datum.significand as i128) } else { datum.significand as i128 }
     };
     let exact = |sum: i128| Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0));
-    let (mut sum, mut group) = (signed(i.c, case.c), 0);
+    let (mut sum, mut group) = (integer_sum.of_c(signed(i.c, case.c)), 0);
     observer.line(|| ExplanationLine::new(None, "c", exact(sum)));
     for (at, &a) in case.a.iter().enumerate() {
         let (x, y) = i.factors(a, case.b[case.logical(i, at)]);

@@ -238,7 +238,8 @@ impl Builder<'_> {
         };
         let every = (sum.group < i.stored_k()).then(|| format!("after every {} products", sum.group));
         let of_groups = sum.group_bits.map(|bits| format!("sums of products saturated to {bits} bits"));
-        let inputs = [leaf(name.into(), &ks), leaf(format!("c ({})", i.c.name), &[])];
+        let of_c = sum.c_bits.map_or_else(String::new, |bits| format!(" modulo 2^{bits}"));
+        let inputs = [leaf(name.into(), &ks), leaf(format!("c ({}){of_c}", i.c.name), &[])];
         let exact = |part| Input { part, rounded: Vec::new(), treatment: Vec::new(), count: 1 };
         let words = [beyond].into_iter().chain(every).chain(of_groups).collect();
         step_of(StepKind::Exact, words, inputs.into_iter().map(exact).collect())

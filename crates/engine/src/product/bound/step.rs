@@ -449,10 +449,11 @@ fn integer(program: &Program, integer_sum: &IntegerSum, products: &dyn StepProdu
         integer_sum.group_bits.is_some_and(|bits| most >= power(bits as i32 - 1))
     };
     let of_group = all.chunks(integer_sum.group).any(saturates);
+    let of_c = integer_sum.c_bits.is_some_and(|bits| c.most() >= power(bits as i32 - 1));
     let mut sum = all.iter().fold(c, |sum, product| sum.plus(product)).capped(products.cap());
     let signed = program.instruction.d.largest(true) != 0;
     let bits = integer_sum.bits as i32 - i32::from(signed);
-    if of_group || sum.most() >= power(bits) {
+    if of_group || of_c || sum.most() >= power(bits) {
         sum.error.add(ErrorSource::Step, f64::INFINITY);
     }
     sum

@@ -159,6 +159,7 @@ fn definitions(program: &Program) -> String {
         define("SUM_GROUP", sum.group as i64);
         define("SUM_BITS", sum.bits.into());
         define("GROUP_BITS", sum.group_bits.unwrap_or(0).into());
+        define("C_BITS", sum.c_bits.unwrap_or(64).into());
         define("XOR", program.instruction.xor.into());
     }
     let infinite_is_nan = |at: usize| i64::from(program.unpack[at].specials == SpecialOperands::Nan);
