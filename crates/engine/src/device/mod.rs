@@ -99,6 +99,9 @@ pub trait Device {
         None
     }
 
+    /// Sets the seed of a simulated unit that draws random bits of its own.
+    fn draw_by(&mut self, _seed: u64) {}
+
     /// An equal device for another thread, which gives the same answers; `None` if there is only this one.
     fn for_thread(&self) -> Option<Box<dyn Device + Send>> {
         None

@@ -63,8 +63,20 @@ impl ExecDevice {
         if words.first().is_none_or(String::is_empty) {
             return Err(wrong("no program is named"));
         }
+        Ok(ExecDevice::started_by(command, words, timeout))
+    }
+
+    /// Makes the device of [`check`]'s program.
+    ///
+    /// # Errors
+    /// As [`check`], before the program starts.
+    pub fn of_words(command: &[String], timeout: Duration) -> Result<ExecDevice> {
+        Ok(ExecDevice::started_by(&command.join(" "), check::program_words(command)?, timeout))
+    }
+
+    fn started_by(command: &str, words: Vec<String>, timeout: Duration) -> ExecDevice {
         let identity = Identity::new(DeviceName::Exec(command.into()), "an external program");
-        Ok(ExecDevice { identity, words, timeout, session: None, pace: first_pace(), answered: 0, protocol: None })
+        ExecDevice { identity, words, timeout, session: None, pace: first_pace(), answered: 0, protocol: None }
     }
 
     /// Returns the session for `instruction`, and starts it if another or none is running.
