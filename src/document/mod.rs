@@ -17,13 +17,13 @@ mod measured;
 mod names;
 mod neighbours;
 mod outline;
-mod preset;
 mod proof;
 mod results;
 mod rows;
 mod words;
+mod work;
 
-pub(crate) use appendix::appendix;
+pub(crate) use appendix::{appendix, commands};
 pub(crate) use citations::year;
 pub(crate) use compose::{compose, sheet};
 pub(crate) use figures::{Figure, figures, slug};
@@ -32,8 +32,8 @@ pub(crate) use html::{SCRIPT, STYLE, block, contents, footer, frame, grid, html,
 use latex::{PaperFile, paper};
 use markdown::markdown;
 pub(crate) use measured::{Measured, measured};
-pub(crate) use preset::{Place, Preset, Work, quoted};
 pub(crate) use results::{Results, chip};
+pub(crate) use work::{Place, Work, quoted};
 
 use crate::report::ShownTable;
 

@@ -12,14 +12,13 @@ use super::{
 use crate::{
     Error, Result,
     base::interrupt,
-    document::{self, Form, Measured, Preset, Results},
+    document::{self, Form, Measured, Results},
     report::{self, Report},
     tables,
 };
 
 const HELP: &str = "\
 Examples:
-  tcnum report --device hopper --preset quick --out hopper.html
   tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
   tcnum report --paper --device ampere --device hopper --out appendix/
 More: docs/devices-and-results.md, docs/paper.md";
@@ -32,11 +31,8 @@ pub(super) struct Arguments {
     #[arg(value_name = "RESULT", required_unless_present = "devices", help_heading = "What")]
     results: Vec<PathBuf>,
     /// Appendix of a paper: published tables and figures, repeated
-    #[arg(long, conflicts_with = "preset", help_heading = "What")]
+    #[arg(long, help_heading = "What")]
     paper: bool,
-    /// Commands that run on each device: quick takes seconds, full minutes
-    #[arg(long, value_name = "PRESET", default_value = "quick", requires = "devices", value_parser = Preset::parse, help_heading = "What")]
-    preset: Preset,
     #[command(flatten)]
     devices: Devices,
     /// Document: FILE.html, FILE.md, or FOLDER/ for a LaTeX project
@@ -63,8 +59,12 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     let progress = Progress::quiet_if(*arguments.quiet);
     let declared = tables::declared();
-    let preset = if arguments.paper { Preset::paper() } else { arguments.preset.clone() };
-    let commands = preset.of(&arguments.devices);
+    if let (false, Some(device)) = (arguments.paper, arguments.devices.first()) {
+        return Err(Error::request(format!(
+            "--device {device} needs --paper; `tcnum survey --device {device} --out FOLDER` measures a device and makes its page"
+        )));
+    }
+    let commands = document::commands(&arguments.devices);
     let Measured { mut kept, mut wrong, interrupted, finished } = match &commands[..] {
         [] => Measured::default(),
         commands => document::measured(commands, &declared, &|stage| progress.at(stage))?,

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use super::commands::Commands;
 use crate::{
-    document::{Preset, results::Results},
+    document::results::Results,
     experiment::{self, Experiment},
     report::{Kept, Report},
 };
@@ -37,7 +38,7 @@ pub(super) fn separated(results: &Results) -> (Vec<Repeated>, Results) {
         }
     }
     // In the order of the appendix that this program runs; others follow.
-    let usual = Preset::paper();
+    let usual = Commands::shipped();
     let place = |name: &str| usual.experiments().position(|listed| listed == name).unwrap_or(usize::MAX);
     groups.sort_by_key(|(name, _)| place(name));
     (groups.into_iter().map(|(name, kept)| repeated(name, kept)).collect(), Results::new(others))

@@ -1,10 +1,13 @@
 //! An appendix of a paper: published tables and figures, repeated, with differences and commands.
 
+mod commands;
 mod differences;
 mod experiments;
 mod published;
 mod setup;
 mod sheets;
+
+pub(crate) use commands::commands;
 
 use super::{Block, Chapter, Document, Results, compose};
 
