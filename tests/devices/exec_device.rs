@@ -526,6 +526,23 @@ fn a_unit_that_rounds_at_random_as_its_model_says_passes_and_one_with_fewer_bits
     assert!(power.status == 2 && power.stderr.contains("no function of the operands"), "{}", power.stderr);
 }
 
+#[test]
+fn sessions_of_a_program_share_the_tiles_and_give_the_answers_of_one() {
+    if !has_python() {
+        return;
+    }
+    let i = isa::find("mma.m8n8k4.f16.f16.f16.f16").unwrap();
+    let command = format!("python3 {}/tests/exec/hopper.py", env!("CARGO_MANIFEST_DIR"));
+    let tiles = record_batch(&i, 1, 7);
+    let answers = |sessions| {
+        let mut device = ExecDevice::new(&command, Duration::from_secs(60)).unwrap();
+        device.share(sessions);
+        device.execute(&i, &tiles).unwrap()
+    };
+    let one = answers(1);
+    assert!([2, 3, 20].into_iter().all(|sessions| answers(sessions) == one));
+}
+
 /// An instruction, a format and a model of the user's own, in `folder`.
 fn user_files(folder: &Path) -> (String, String) {
     let write = |name: &str, text: &str| {
