@@ -256,7 +256,8 @@ fn program(model: &Model, part: &Instruction, bits: Option<u32>) -> Result<Progr
         Error::request(format!("{part}: the sum that its model rounds last is not known ({why}); choose another model"))
     };
     let mut rule = model.rule(part).ok_or_else(|| without("it has no rule"))?.clone();
-    rule.result = Some(Rounded::new(format::find("f64")?, Rounding::Rne));
+    // Truncation keeps the side of a number on which the exact sum lies.
+    rule.result = Some(Rounded::new(format::find("f64")?, Rounding::Rz));
     rule.output = Some(Conversion::stochastic(bits));
     Program::of(&rule, part).map_err(|error| without(&error))
 }
