@@ -1,6 +1,6 @@
 
-// Forms of Advanced SIMD on registers of 128 bits. Instructions are machine code with Vd = V0, Vn = V1 and Vm = V2 (element 0), so that
-// this file builds with assemblers that lack them.
+// 64-bit Arm processors; forms of Advanced SIMD on registers of 128 bits. Instructions are machine code, here with Vd = V0, Vn = V1 and
+// Vm = V2 (element 0), so that this file builds with assemblers that lack them.
 
 #if !defined(__aarch64__)
 #error "this kit has instructions of 64-bit Arm processors: compile it for one"
@@ -35,7 +35,18 @@ struct Unit {
     // The formats of A and B: 1 is E4M3, 0 is E5M2.
     unsigned long a_format, b_format;
     void (*execute)(unsigned char *d, const unsigned char *n, const unsigned char *m);
+    // Executes a tile: on registers of Advanced SIMD, or on the tile of SME.
+    int is_streaming;
+    void (*tile)(const Instruction *i, const Unit *unit, const unsigned char *a, const unsigned char *b,
+                 const unsigned char *c, unsigned char *d);
 };
+
+// Bytes of a vector in streaming mode (rdsvl x0, #1), on a processor with SME.
+static unsigned long streaming_bytes(void) {
+    register unsigned long bytes __asm__("x0");
+    __asm__ volatile(".inst 0x04bf5820" : "=r"(bytes));
+    return bytes;
+}
 
 static int has(const Feature *f) {
 #if defined(__linux__)
@@ -57,6 +68,8 @@ static int prepare(const Instruction *i, const Unit *unit) {
     if (!has(&unit->feature))
         return lacks(i, "this processor, or its operating system, does not have %s", unit->feature.name);
     if (unit->is_fp8 && !has(&fpmr)) return lacks(i, "the operating system does not know %s", fpmr.name);
+    if (unit->is_streaming && streaming_bytes() < i->d.columns * i->d.bytes)
+        return lacks(i, "%lu bytes of a vector in streaming mode are too few", streaming_bytes());
     if (EBF && !has(&ebf16)) return lacks(i, "EBF is 1, and this processor does not have %s", ebf16.name);
     return 1;
 }
@@ -83,6 +96,11 @@ static void print_device(void) {
 }
 
 static void execute_tile(const Instruction *i, const Unit *unit, const unsigned char *a, const unsigned char *b,
+                         const unsigned char *c, unsigned char *d) {
+    unit->tile(i, unit, a, b, c, d);
+}
+
+static void on_registers(const Instruction *i, const Unit *unit, const unsigned char *a, const unsigned char *b,
                          const unsigned char *c, unsigned char *d) {
     unsigned char vn[REGISTER] = {0}, vm[REGISTER] = {0}, vd[REGISTER] = {0};
     const size_t k = i->a.all_columns, n = i->c.all_columns;

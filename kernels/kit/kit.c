@@ -31,7 +31,7 @@ static void execute_tile(const Instruction *i, const Unit *unit, const unsigned 
 static void print_device(void);
 
 // Bytes of the largest matrix.
-enum { LARGEST = 1024 };
+enum { LARGEST = 2048 };
 
 static size_t part_bytes(Shape s) { return s.rows * s.columns * s.bytes; }
 

@@ -1,4 +1,4 @@
-//! The commands of a preset, each in its own process, so that a failed device ends one command only.
+//! The commands of a document, each in its own process, so that a failed device ends one command only.
 
 use std::{
     fs::File,

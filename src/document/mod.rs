@@ -19,13 +19,13 @@ mod measured;
 mod names;
 mod neighbours;
 mod outline;
-mod preset;
 mod proof;
 mod results;
 mod rows;
 mod words;
+mod work;
 
-pub(crate) use appendix::appendix;
+pub(crate) use appendix::{appendix, appendix_work};
 pub(crate) use article::{Fitted, Subject, article};
 pub(crate) use citations::{entry, year};
 pub(crate) use claims::{Claim, claims};
@@ -36,8 +36,8 @@ pub(crate) use html::{SCRIPT, STYLE, block, contents, footer, frame, grid, html,
 use latex::{PaperFile, paper, paper_with_supplement};
 use markdown::markdown;
 pub(crate) use measured::{Measured, measured};
-pub(crate) use preset::{Place, Preset, Work, quoted};
 pub(crate) use results::{Results, chip};
+pub(crate) use work::{Place, Work, quoted};
 
 use crate::report::ShownTable;
 

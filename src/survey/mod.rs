@@ -50,6 +50,8 @@ pub(crate) struct SurveyRequest {
     pub(crate) cases: Option<u64>,
     /// How long a program may take for an answer.
     pub(crate) timeout: Duration,
+    /// True if errors of operations, chains and emulated products are measured too, of all instructions.
+    pub(crate) errors: bool,
     /// True if costs are measured too.
     pub(crate) cost: bool,
     /// Keys and values to keep with the results.
@@ -145,6 +147,7 @@ impl Survey {
         let is_clocked = matches!(self.request.device, DeviceName::Cpu | DeviceName::Cuda(_));
         let has_scalar = is_clocked || self.request.device.model().is_some();
         match step.only {
+            Some(Condition::Errors) => self.request.errors,
             Some(Condition::Cost) => self.request.cost && is_clocked,
             Some(Condition::Scalar) => has_scalar && self.request.available,
             None => true,

@@ -60,6 +60,8 @@ pub(super) enum Chosen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Condition {
+    /// Errors of operations, chains and emulated products are asked for.
+    Errors,
     /// Costs are asked for, and the device has a clock.
     Cost,
     /// The device may have scalar instructions.

@@ -5,9 +5,14 @@ use clap::Args;
 use super::{OutputDestination, Progress, Verb, options::Timeout, shared::Seed};
 use crate::{
     Result,
-    device::{exec_check, exec_check_answer, exec_check_declined_all, offered},
+    comparison::Nans,
+    device::{ExecDevice, exec_check, exec_check_answer, exec_check_declined_all, offered},
     report::{Report, Table, Verdict},
+    verify::random::{self, RandomRequest},
 };
+
+/// Roundings whose frequencies are tested, of a unit that draws random bits.
+const RANDOM_CASES: u64 = 1 << 15;
 
 const HELP: &str = "\
 Examples:
@@ -62,5 +67,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.holds = !nothing && rows.iter().all(|row| row.passed);
     report.verdict = if nothing { Verdict::Nothing } else { Verdict::Failed };
     report.tables.push(Table::of("Checks of the exec protocol", rows));
-    outcome
+    let request = RandomRequest { bits: None, cases: RANDOM_CASES, seed: **seed, nans: Nans::ByCode };
+    for (instruction, model) in outcome? {
+        progress.step(&format!("counting roundings of {instruction}"));
+        let mut device = ExecDevice::of_words(command, timeout.duration())?;
+        random::verify(&mut device, &model, &instruction, request, report)?;
+    }
+    Ok(())
 }

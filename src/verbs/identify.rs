@@ -198,7 +198,9 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
     let wanted = "--quick needs a device that computes; without it the recording is searched";
     named.map_or(Ok(()), |name| name.computes(wanted))?;
     let timeout = arguments.common.timeout.duration();
-    let chosen = arguments.selection.opened(named, timeout, *arguments.any_nan, &mut report.notes)?;
+    let mut chosen = arguments.selection.opened(named, timeout, *arguments.any_nan, &mut report.notes)?;
+    let name = chosen.0.identity().name.clone();
+    arguments.common.share(&name, chosen.0.as_mut())?;
     report.notes.extend(Nans::from(*arguments.any_nan).note_on_device());
     Ok(chosen)
 }

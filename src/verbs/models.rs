@@ -5,7 +5,7 @@ use clap::Args;
 use super::{OutputDestination, Verb, options::model_name, shared::Instructions};
 use crate::{
     Result,
-    arithmetic::{Evaluator, Model, Program, shipped},
+    arithmetic::{Model, Program, shipped},
     catalogue, isa,
     report::Report,
 };
@@ -60,9 +60,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         report.tables.push(catalogue::disclosure_of(&Model::load(name)?)?);
     } else if let (Some(name), false) = (&arguments.model, arguments.instructions.is_empty()) {
         let model = Model::load(name)?;
-        let evaluator = |name: &String| model.evaluator(&isa::resolve(name)?);
-        let evaluators = arguments.instructions.iter().map(evaluator).collect::<Result<Vec<_>>>()?;
-        let programs: Vec<&Program> = evaluators.iter().map(Evaluator::program).collect();
+        let program = |name: &String| model.program(&isa::resolve(name)?);
+        let programs = arguments.instructions.iter().map(program).collect::<Result<Vec<_>>>()?;
+        let programs: Vec<&Program> = programs.iter().collect();
         report.answer = Some(catalogue::answer_of_programs(&programs));
         let evidence = catalogue::evidence_for(programs.iter().map(|program| (&model, &program.instruction)));
         report.tables.extend([catalogue::programs(&programs), evidence]);

@@ -13,7 +13,7 @@ use super::{
     shared::{self, Available, ComparedModel, Inits, MaxMismatches, Samples},
 };
 use crate::{
-    Result, device,
+    Result,
     inputs::{Distribution, Init, Op},
     probe::{self, ProbePlan, Probed, table},
     report::{Report, Table},
@@ -104,7 +104,7 @@ fn matrix(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.seed = Some(*arguments.common.seed);
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
-    let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
+    let mut device = arguments.common.open(&name)?;
     let (name, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);
     if *arguments.available {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     base::atomic,
-    device::{self, Device, DeviceName},
+    device::{Device, DeviceName},
     inputs::{Distribution, Op},
     isa::Instruction,
     record::{self, RecordedTiles, Recording},
@@ -104,7 +104,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         std::fs::create_dir_all(folder)
             .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
     }
-    let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
+    let mut device = arguments.common.open(&name)?;
     report.seed = Some(*arguments.common.seed);
     if *arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);

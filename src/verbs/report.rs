@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     base::interrupt,
-    document::{self, Fitted, Form, Measured, Preset, Results, Subject},
+    document::{self, Fitted, Form, Measured, Results, Subject},
     experiment, format,
     report::{self, Report},
     tables,
@@ -20,7 +20,6 @@ use crate::{
 
 const HELP: &str = "\
 Examples:
-  tcnum report --device hopper --preset quick --out hopper.html
   tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
   tcnum report --paper --device ampere --device hopper --out appendix/
   tcnum report --paper --pages 10 --fmt f16,e4m3 --experiment figure-17 --device ampere --device hopper --out paper/
@@ -35,7 +34,7 @@ pub(super) struct Arguments {
     #[arg(value_name = "RESULT", required_unless_present = "devices", help_heading = "What")]
     results: Vec<PathBuf>,
     /// Appendix of a paper: published tables and figures, repeated
-    #[arg(long, conflicts_with = "preset", help_heading = "What")]
+    #[arg(long, help_heading = "What")]
     paper: bool,
     /// With --paper: a paper of at most N pages; the appendix supplements it
     #[arg(long, value_name = "N", value_parser = integer(6..=100usize), requires = "paper", help_heading = "What")]
@@ -46,9 +45,6 @@ pub(super) struct Arguments {
     /// With --paper: experiments of its chapters [default: the appendix's]
     #[arg(long = "experiment", value_name = "NAME", value_delimiter = ',', requires = "paper", help_heading = "What")]
     experiments: Vec<String>,
-    /// Commands that run on each device: quick takes seconds, full minutes
-    #[arg(long, value_name = "PRESET", default_value = "quick", requires = "devices", value_parser = Preset::parse, help_heading = "What")]
-    preset: Preset,
     #[command(flatten)]
     devices: Devices,
     /// Document: FILE.html, FILE.md, or FOLDER/ for a LaTeX project
@@ -92,12 +88,14 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     let progress = Progress::quiet_if(*arguments.quiet);
     let declared = tables::declared();
+    if let (false, Some(device)) = (arguments.paper, arguments.devices.first()) {
+        return Err(Error::request(format!(
+            "--device {device} needs --paper; `tcnum survey --device {device} --out FOLDER` measures a device and makes its page"
+        )));
+    }
     let subject = arguments.subject()?;
-    let preset = match arguments.paper {
-        true => Preset::paper_on(&subject, arguments.pages.is_some() && arguments.devices.len() > 1),
-        false => arguments.preset.clone(),
-    };
-    let commands = preset.of(&arguments.devices);
+    let beside = arguments.pages.is_some() && arguments.devices.len() > 1;
+    let commands = document::appendix_work(&arguments.devices, &subject, beside);
     let Measured { mut kept, mut wrong, interrupted, finished } = match &commands[..] {
         [] => Measured::default(),
         commands => document::measured(commands, &declared, &|stage| progress.at(stage))?,

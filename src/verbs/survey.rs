@@ -35,6 +35,9 @@ pub(super) struct Arguments {
     model: ComparedModel,
     #[command(flatten)]
     without_models: WithoutModels,
+    /// Measure errors of operations, chains and emulated products too
+    #[arg(long, conflicts_with_all = ["instructions", "formats"], help_heading = "What")]
+    errors: bool,
     /// Measure latency and throughput too
     #[arg(long, help_heading = "What")]
     cost: bool,
@@ -81,6 +84,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         withheld: arguments.without_models.to_vec(),
         cases: *arguments.cases,
         timeout: arguments.timeout.duration(),
+        errors: arguments.errors,
         cost: arguments.cost,
         notes: arguments.destination.annotations.clone(),
         folder: folder.clone(),

@@ -19,7 +19,7 @@ use crate::{
     Error, Result,
     base::atomic,
     classes::ClassFamily,
-    comparison::{Nans, random::RandomRounding},
+    comparison::Nans,
     device::{self, DeviceName},
     inputs::Sequence,
     isa::Instruction,
@@ -91,8 +91,8 @@ pub(super) struct Arguments {
     condition: Option<String>,
     #[command(flatten)]
     seed: SeedIfGiven,
-    /// The unit rounds by this many random bits that it draws itself
-    #[arg(long, value_name = "BITS", value_parser = integer(1..=32u32), conflicts_with_all = ["exhaustive", "seed", "shard", "checkpoint", "counterexamples"], help_heading = "Inputs")]
+    /// Random bits that the unit draws itself [default: those of the model]
+    #[arg(long, value_name = "BITS", value_parser = integer(1..=32u32), conflicts_with_all = ["exhaustive", "shard", "checkpoint", "counterexamples"], help_heading = "Inputs")]
     random_bits: Option<u32>,
     /// Part I of N of the run; `tcnum merge` merges the parts
     #[arg(long, value_name = "I/N", value_parser = shard, help_heading = "Inputs")]
@@ -231,11 +231,11 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
     check_counterexample_files(arguments, &files, &request)?;
     request.devices = campaign::devices(&arguments.devices)?;
     let mut device = device::open(Some(request.devices.first().unwrap_or(&default)), request.timeout)?;
-    if let Some(bits) = arguments.random_bits {
-        let rounding = RandomRounding { bits };
-        return random::verify_all(&request, rounding, device.as_mut(), report);
-    }
     report.seed = arguments.exhaustive.is_none().then_some(seed);
+    random::verify_all(&mut request, arguments.random_bits, device.as_mut(), report)?;
+    if request.instructions.is_empty() {
+        return Ok(());
+    }
     let mut campaign = Campaign::new(request, device.as_mut())?;
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;

@@ -325,7 +325,6 @@ fn an_appendix_is_a_folder_and_its_devices_are_named_once_or_more() {
     for (line, says) in [
         (vec!["--paper", "--device", "hopper", "--out", &out("x.html")], "a LaTeX project, which is a folder"),
         (vec!["--paper", "--device", "hopper", "--out", &out("x.md")], "a LaTeX project, which is a folder"),
-        (vec!["--paper", "--preset", "full", "--device", "hopper", "--out", &out("x/")], "cannot be used with"),
         (vec!["--paper", "--out", &out("x/")], "RESULT"),
     ] {
         let run = tcnum(&[&["report"], &line[..]].concat());
@@ -359,4 +358,35 @@ fn an_interrupted_appendix_has_what_was_done_and_says_so() {
     assert!(setup.contains("Interrupted by SIGTERM: this document covers the work done before it, "), "{setup}");
     assert!(!setup.contains("before it, 0 of"), "{setup}");
     assert!(fs::read_to_string(paper.join("parts/commands.tex")).unwrap().contains("tcnum features -{-}all"));
+}
+
+/// A device that executes one instruction for the first command, and fails in all others.
+#[cfg(target_os = "linux")]
+const FAILING: &str = r#"#!/bin/sh
+read -r greeting
+[ -e first ] || echo $PPID > first
+[ "$(cat first)" = $PPID ] || exit 7
+case "$greeting" in *'"name":"mma.m8n8k4.f16.f16.f16.f16"'*) ;; *) echo '{"protocol":2,"ok":false,"error":"no"}'; exit;; esac
+{ printf '%s\n' "$greeting"; exec cat; } | exec python3 HOPPER
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_appendix_of_a_device_that_fails_ends_with_status_3_and_keeps_what_was_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let hopper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exec/hopper.py");
+    fs::write(folder.path().join("device.sh"), FAILING.replace("HOPPER", hopper.to_str().unwrap())).unwrap();
+    let run = |device: &str, out: &str| {
+        let words = ["report", "--paper", "--device", device, "--out", out, "-q"];
+        let output = Command::new(env!("CARGO_BIN_EXE_tcnum")).args(words).current_dir(folder.path()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, said) = run("exec:sh device.sh", "some/");
+    assert!(status == Some(3) && said.contains("the document lacks their results"), "{status:?} {said}");
+    let commands = fs::read_to_string(folder.path().join("some/parts/commands.tex")).unwrap();
+    assert!(commands.contains("tcnum features -{-}all"), "{commands}");
+    let (status, said) = run("exec:sh -c 'exit 7'", "none/");
+    assert!(status == Some(3) && said.contains("error: the device failed in 13 of 14 commands"), "{status:?} {said}");
+    assert!(said.contains("before its first line it ended (exit status: 7)"), "{said}");
+    assert!(!folder.path().join("none").exists());
 }

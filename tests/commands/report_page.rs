@@ -3,7 +3,6 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use serde_json::{Value, json};
@@ -282,72 +281,12 @@ fn a_page_has_the_first_rows_of_a_very_long_table_and_says_how_many_there_are() 
     assert!((10_000..10_100).contains(&page.matches("<tr>").count()));
 }
 
-/// A device that executes one instruction, and sends the report that runs it SIGTERM, once, when a second command asks for that.
-#[cfg(target_os = "linux")]
-const SIGNALLING: &str = r#"#!/bin/sh
-read -r greeting
-case "$greeting" in *'"name":"mma.m8n8k4.f16.f16.f16.f16"'*) ;; *) echo '{"protocol":2,"ok":false,"error":"no"}'; exit;; esac
-[ -e first ] || echo $PPID > first
-if [ "$(cat first)" != $PPID ] && mkdir sent 2>/dev/null; then kill -TERM $(cut -d ' ' -f 4 /proc/$PPID/stat); fi
-{ printf '%s\n' "$greeting"; exec cat; } | exec python3 HOPPER
-"#;
-
-#[cfg(target_os = "linux")]
 #[test]
-fn an_interrupted_report_of_a_device_is_a_page_of_what_was_done_and_says_so() {
+fn a_device_without_an_appendix_is_sent_to_the_survey() {
     let folder = tempfile::tempdir().unwrap();
-    let hopper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exec/hopper.py");
-    fs::write(folder.path().join("device.sh"), SIGNALLING.replace("HOPPER", hopper.to_str().unwrap())).unwrap();
-    let run = || {
-        let words = ["report", "--device", "exec:sh device.sh", "--preset", "quick", "--out", "page.html", "-q"];
-        Command::new(env!("CARGO_BIN_EXE_tcnum")).args(words).current_dir(folder.path()).output().unwrap()
-    };
-    let output = run();
-    assert_eq!(output.status.code(), Some(143), "{output:?}");
-    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
-    well_formed(&page);
-    let said =
-        "Interrupted by SIGTERM: this document covers the work done before it, 1 of 5 commands and part of the next.";
-    assert!(page.contains(said) && page.contains("mma.m8n8k4.f16.f16.f16.f16"), "{page}");
-    // A page that is there stays, and the new one stands beside it.
-    fs::remove_file(folder.path().join("first")).unwrap();
-    fs::remove_dir(folder.path().join("sent")).unwrap();
-    fs::write(folder.path().join("page.html"), "whole").unwrap();
-    let output = run();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(143) && said.contains("this document is page.partial.html"), "{said}");
-    assert_eq!(fs::read_to_string(folder.path().join("page.html")).unwrap(), "whole");
-    assert!(fs::read_to_string(folder.path().join("page.partial.html")).unwrap().contains("Interrupted by SIGTERM"));
-}
-
-/// A device that executes one instruction for the first command, and fails in all others.
-#[cfg(target_os = "linux")]
-const FAILING: &str = r#"#!/bin/sh
-read -r greeting
-[ -e first ] || echo $PPID > first
-[ "$(cat first)" = $PPID ] || exit 7
-case "$greeting" in *'"name":"mma.m8n8k4.f16.f16.f16.f16"'*) ;; *) echo '{"protocol":2,"ok":false,"error":"no"}'; exit;; esac
-{ printf '%s\n' "$greeting"; exec cat; } | exec python3 HOPPER
-"#;
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_report_of_a_device_that_fails_ends_with_status_3_and_keeps_what_was_done() {
-    let folder = tempfile::tempdir().unwrap();
-    let hopper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exec/hopper.py");
-    fs::write(folder.path().join("device.sh"), FAILING.replace("HOPPER", hopper.to_str().unwrap())).unwrap();
-    let run = |device: &str, out: &str| {
-        let words = ["report", "--device", device, "--preset", "quick", "--out", out, "-q"];
-        let output = Command::new(env!("CARGO_BIN_EXE_tcnum")).args(words).current_dir(folder.path()).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-    };
-    let (status, said) = run("exec:sh device.sh", "some.html");
-    assert!(status == Some(3) && said.contains("the document lacks their results"), "{status:?} {said}");
-    let page = fs::read_to_string(folder.path().join("some.html")).unwrap();
-    well_formed(&page);
-    assert!(page.contains("mma.m8n8k4.f16.f16.f16.f16"), "{page}");
-    let (status, said) = run("exec:sh -c 'exit 7'", "none.html");
-    assert!(status == Some(3) && said.contains("error: the device failed in 5 of 5 commands"), "{status:?} {said}");
-    assert!(said.contains("before its first line it ended (exit status: 7)"), "{said}");
-    assert!(!folder.path().join("none.html").exists());
+    let out = folder.path().join("page.html");
+    let run = tcnum(&["report", "--device", "hopper", "--out", out.to_str().unwrap()]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("`tcnum survey --device model:hopper --out FOLDER`"), "{}", run.stderr);
+    assert!(!out.exists());
 }

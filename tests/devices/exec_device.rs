@@ -492,6 +492,57 @@ fn a_unit_that_rounds_at_random_does_not_repeat_itself_and_what_it_declines_is_d
     assert!(failed[0].1.contains("in another session, after other tiles"), "{failed:?}");
 }
 
+#[test]
+fn a_unit_that_rounds_at_random_as_its_model_says_passes_and_one_with_fewer_bits_fails() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("unit.toml");
+    let rule = "name = \"unit\"\ntitle = \"a unit\"\nversion = 1\n[[rule]]\ninstructions = [\"mma*\"]\n\
+                evidence = [{ assumed = \"a test\" }]\nstep = \"exact\"\nresult = { format = \"f64\", rounding = \"RNE\" }\n\
+                output = { rounding = \"SR\", random-bits = 8 }\nnan = \"0x7fc00000\"\n";
+    fs::write(&model, rule).unwrap();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/stochastic.py");
+    let run = |command: &str, bits: &str| {
+        let instruction = ["--instr", "mma.m16n8k8.f32.f16.f16.f32"];
+        let model = model.to_str().unwrap();
+        let unit = format!("exec:python3 {program} {model} {bits}");
+        let words = match command {
+            "verify" => ["verify", "--cases", "30000", "--device", &unit].to_vec(),
+            _ => [command].to_vec(),
+        };
+        let program = if command == "verify" { vec![] } else { vec![&unit[..]] };
+        tcnum(&[&words[..1], &instruction, &words[1..], &program].concat())
+    };
+    for command in ["exec-check", "verify"] {
+        let right = run(command, "8");
+        assert_eq!(right.status, 0, "{command}: {} {}", right.stdout, right.stderr);
+        assert!(right.stdout.contains("a chance that is off by 1/"), "{}", right.stdout);
+        let wrong = run(command, "2");
+        assert_eq!(wrong.status, 1, "{command}: {} {}", wrong.stdout, wrong.stderr);
+    }
+    let power = tcnum(&["power", "--model", model.to_str().unwrap(), "--instr", "mma.m16n8k8.f32.f16.f16.f32"]);
+    assert!(power.status == 2 && power.stderr.contains("no function of the operands"), "{}", power.stderr);
+}
+
+#[test]
+fn sessions_of_a_program_share_the_tiles_and_give_the_answers_of_one() {
+    if !has_python() {
+        return;
+    }
+    let i = isa::find("mma.m8n8k4.f16.f16.f16.f16").unwrap();
+    let command = format!("python3 {}/tests/exec/hopper.py", env!("CARGO_MANIFEST_DIR"));
+    let tiles = record_batch(&i, 1, 7);
+    let answers = |sessions| {
+        let mut device = ExecDevice::new(&command, Duration::from_secs(60)).unwrap();
+        device.share(sessions);
+        device.execute(&i, &tiles).unwrap()
+    };
+    let one = answers(1);
+    assert!([2, 3, 20].into_iter().all(|sessions| answers(sessions) == one));
+}
+
 /// An instruction, a format and a model of the user's own, in `folder`.
 fn user_files(folder: &Path) -> (String, String) {
     let write = |name: &str, text: &str| {

@@ -2,6 +2,9 @@
 
 Its random numbers begin anew with each session, so that the same tiles in the same order give the same outputs. It keeps to version 2 of the
 protocol where it can, and declines without saying so: it takes what an older greeting offers, which has no name, by its formats alone.
+MODEL is the model that its greeting names; BITS are the random bits of a rounding (53 without them).
+
+    python3 stochastic.py [MODEL BITS]
 """
 
 import json
@@ -9,6 +12,8 @@ import math
 import random
 import struct
 import sys
+
+MODEL, BITS = (sys.argv[1], int(sys.argv[2])) if len(sys.argv) > 2 else (None, 53)
 
 
 def read(count):
@@ -31,10 +36,16 @@ def neighbours(x):
 
 
 def rounded(x, chance):
+    if math.isnan(x):
+        return math.nan
     if x == 0 or not math.isfinite(x) or abs(x) >= 2.0 ** 127:
         return x
     nearest, other = neighbours(x)
-    return other if x != nearest and chance.random() < abs((x - nearest) / (other - nearest)) else nearest
+    if x == nearest:
+        return nearest
+    inner, outer = sorted([nearest, other], key=abs)
+    distance = (x - inner) / (outer - inner)
+    return outer if math.floor(distance * 2.0 ** BITS) + chance.getrandbits(BITS) >= 2 ** BITS else inner
 
 
 def main():
@@ -43,7 +54,8 @@ def main():
     if not formats or not offer.get("name", "mma").startswith("mma"):
         write(b'{"ok":false}\n')
         return
-    write(b'{"protocol":2,"ok":true,"name":"stochastic rounding"}\n')
+    named = {"model": MODEL} if MODEL else {}
+    write(json.dumps({"protocol": 2, "ok": True, "name": "stochastic rounding", **named}).encode() + b"\n")
     chance = random.Random(1)
     m, n, k = offer["m"], offer["n"], offer["k"]
     while tiles := struct.unpack("<I", read(4))[0]:

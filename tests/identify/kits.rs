@@ -5,7 +5,10 @@ use std::{fs, process::Command};
 use tcnum::{arithmetic::Model, isa};
 use tcnum_engine::trace::read_printed;
 
-use crate::program::{tcnum, validate_report};
+use crate::{
+    machine::aarch64_tools,
+    program::{tcnum, validate_report},
+};
 
 /// An H200 printed this for the kit of three instructions with seed 0, compiled by nvcc 13.0.
 const H200: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recordings/kits/h200.txt");
@@ -16,7 +19,8 @@ const INSTRUCTIONS: [&str; 3] =
 /// Instructions of other languages, and one without a kernel.
 const FMA: &str = "vfmadd.m1n16k1.f32.f32.f32.f32";
 const MFMA: &str = "mfma.16x16x16.f32.f16.f16.f32";
-const SCALED: &str = "mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32";
+const TCGEN05: &str = "tcgen05.m128n16k16.f32.f16.f16.f32";
+const SCALED: &str = "mma.m16n8k32.f32.e4m3.e2m1.f32.ue8m0.block32";
 
 #[test]
 fn the_answers_of_a_processor_to_a_kit_identify_its_instructions() {
@@ -105,8 +109,10 @@ fn a_kit_is_a_program_with_a_kernel_for_each_instruction() {
         (&["kit", "--instr", FMA, "--out", path], "name a file that ends in .c"),
         (&["kit", "--instr", MFMA, "--out", path], "name a file that ends in .hip"),
         (&["kit", "--instr", INSTRUCTIONS[0], "--out", "kit.c"], "no processor executes it"),
-        (&["kit", "--instr", INSTRUCTIONS[0], "--out", "kit.hip"], "MFMA instructions"),
-        (&["kit", "--instr", SCALED, "--out", path], "no kernel with block scales"),
+        (&["kit", "--instr", INSTRUCTIONS[0], "--out", "kit.hip"], "MFMA and WMMA instructions"),
+        (&["kit", "--instr", TCGEN05, "--out", path], "a kit has the kernels of cuda:N"),
+        (&["kit", "--instr", SCALED, "--out", "kit.py"], "name a file that ends in .cu"),
+        (&["kit", "--instr", "vwmma.16x16x16.f32.f16.f16.f32.w64", "--out", "kit.hip"], "waves of 32 lanes"),
         (&["kit", "--instr", FMA, "--instr", "smmla.m2n2k8.s32.s8.s8.s32", "--out", "kit.c"], "write a kit for each"),
     ] {
         let run = tcnum(arguments);
@@ -209,11 +215,37 @@ fn a_kit_in_c_identifies_the_fused_multiply_add_of_this_processor() {
 }
 
 #[test]
-fn kits_in_hip_and_python_have_the_instruction() {
+fn a_kit_in_c_runs_outer_products_of_sme_on_qemu_which_computes_as_the_model_says() {
+    let Some([compiler, emulator]) = aarch64_tools() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [source, program, answers] = ["kit.c", "kit", "answers.txt"].map(|name| folder.path().join(name));
+    for name in ["fmopa.m16n16k1.f32.f32.f32.f32", "fmopa.m8n8k1.f64.f64.f64.f64"] {
+        let run = tcnum(&["kit", "--instr", name, "--out", source.to_str().unwrap(), "-q"]);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        let flags = ["-O1", "-static", "-Wall", "-Wno-unused-function", "-Werror", "-o"];
+        let compiled = Command::new(compiler).args(flags).args([&program, &source]).output().unwrap();
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let run = Command::new(emulator).args(["-cpu", "max,sme512=on"]).arg(&program).output().unwrap();
+        if String::from_utf8_lossy(&run.stderr).contains("does not have SME_") {
+            eprintln!("skipped: this QEMU has no SME");
+            return;
+        }
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        fs::write(&answers, &run.stdout).unwrap();
+        let run = tcnum(&["verify", answers.to_str().unwrap(), "--model", "arm-sme", "-q"]);
+        assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
+fn kits_in_each_language_have_the_instruction() {
     let folder = tempfile::tempdir().unwrap();
     for (ending, name, text) in [
         ("hip", MFMA, "EXECUTE(__builtin_amdgcn_mfma_f32_16x16x16f16, 16, 16, 16, 1, 4, Operand, Result, 2, 4)"),
+        ("hip", "vwmma.16x16x32.s32.s4.u4.s32.clamp", "wmma_i32_16x16x32_iu4_w32_gfx12(true, a, false, b, c, true)"),
         ("py", INSTRUCTIONS[0], "sys.exit(main(INSTRUCTIONS))"),
+        ("cu", SCALED, "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13}, %14, {0, 0}, %15, {0, 0};"),
+        ("cu", SCALED, "#define B_SHIFT 2"),
     ] {
         let file = folder.path().join(format!("kit.{ending}"));
         let run = tcnum(&["kit", "--instr", name, "--out", file.to_str().unwrap(), "-q"]);

@@ -169,8 +169,8 @@ emulate --size 1024 --device model:ampere --plot o.svg
 cost --all --device cpu --sustain 60 --output json --out o.json
 experiment chain.toml --device model:hopper --samples 100000 --output json --out o.json
 diff model:hopper model:blackwell --all --output json --out o.json
-report --device model:hopper --preset full --out o.html
-report --device model:volta --preset quick --out o/
+survey --device model:volta --cases 1000 --out o
+report --paper --device model:volta --out o/
 """
 
 # Whether these succeed depends on the machine.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use super::commands::Commands;
 use crate::{
-    document::{Figure, Preset, results::Results},
+    document::{Figure, results::Results},
     experiment::{self, Experiment},
     report::{Kept, Report},
 };
@@ -46,7 +47,7 @@ pub(in crate::document) fn separated(results: &Results) -> (Vec<Repeated>, Resul
         }
     }
     // In the order of the appendix that this program runs; others follow.
-    let usual = Preset::paper();
+    let usual = Commands::shipped();
     let place = |name: &str| usual.experiments().position(|listed| listed == name).unwrap_or(usize::MAX);
     groups.sort_by_key(|(name, _)| place(name));
     (groups.into_iter().map(|(name, kept)| repeated(name, kept)).collect(), Results::new(others))

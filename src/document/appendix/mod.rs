@@ -1,10 +1,13 @@
 //! An appendix of a paper: published tables and figures, repeated, with differences and commands.
 
+mod commands;
 pub(super) mod differences;
 mod experiments;
 mod published;
 mod setup;
 pub(super) mod sheets;
+
+pub(crate) use commands::appendix_work;
 
 use super::{Block, Chapter, Document, Results, compose};
 pub(super) use experiments::{Repeated, separated};

@@ -21,7 +21,7 @@ use crate::{
     array::Container,
     base::{atomic, nearest::nearest},
     campaign::MOST_SHARDS,
-    device::DeviceName,
+    device::{self, Device, DeviceName},
     product::{ArrayFile, ElementPlace},
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
@@ -83,11 +83,38 @@ pub struct Common {
     /// The patience with a program.
     #[command(flatten)]
     pub timeout: Timeout,
+    /// Processes of an exec: program, which share the tiles
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = integer(1..=256usize), help_heading = "Device")]
+    pub(crate) sessions: usize,
     #[command(flatten)]
     pub(crate) seed: Seed,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,
+}
+
+impl Common {
+    /// Opens a device, a program with its sessions.
+    ///
+    /// # Errors
+    /// As [`device::open`]; several sessions of another device.
+    pub(crate) fn open(&self, name: &DeviceName) -> Result<Box<dyn Device>> {
+        let mut device = device::open(Some(name), self.timeout.duration())?;
+        self.share(name, device.as_mut())?;
+        Ok(device)
+    }
+
+    /// Gives a program its sessions.
+    ///
+    /// # Errors
+    /// Several sessions of another device.
+    pub(crate) fn share(&self, name: &DeviceName, device: &mut dyn Device) -> Result<()> {
+        if self.sessions > 1 && !matches!(name, DeviceName::Exec(_)) {
+            return Err(Error::request(format!("--sessions {}: {name} is no program; leave it out", self.sessions)));
+        }
+        device.share(self.sessions);
+        Ok(())
+    }
 }
 
 impl OutputDestination {

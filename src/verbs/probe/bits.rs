@@ -13,7 +13,7 @@ use super::{
     shared::{Available, ComparedModel, Samples},
 };
 use crate::{
-    Result, device,
+    Result,
     inputs::{Draw, Op},
     probe::{
         bit_table::{self, Compared},
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let distributions = given_or(&arguments.distributions, &[Draw::Normal(0.0, 1.0)]);
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
-    let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
+    let mut device = arguments.common.open(&name)?;
     let (_, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);
     if *arguments.available {

@@ -11,7 +11,7 @@ use super::super::{
     shared::MaxMismatches,
 };
 use crate::{
-    Result, device,
+    Result,
     isa::scalar::ScalarOperation,
     probe::{
         digests,
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         max_mismatches: *arguments.max_mismatches,
     };
     let (name, forms) = plan.chosen(arguments.common.device.as_ref())?;
-    let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
+    let mut device = arguments.common.open(&name)?;
     let progress = Progress::new(&arguments.common.destination);
     let mut swept = SweptForms::default();
     let outcome = plan.run(forms, device.as_mut(), &mut swept, &|what| progress.step(what));

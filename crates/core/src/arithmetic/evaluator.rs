@@ -41,9 +41,10 @@ impl Evaluator {
     /// Evaluator of a rule for an instruction, whether or not the rule's patterns match it.
     ///
     /// # Errors
-    /// The defect of the rule, or its conflict with the instruction, with the key.
+    /// The defect of the rule, or its conflict with the instruction, with the key; random bits of its last rounding.
     pub fn of(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
-        Program::of(rule, instruction).map(Evaluator::new)
+        let program = Program::of(rule, instruction)?;
+        program.inconstant().map_or(Ok(Evaluator::new(program)), Err)
     }
 
     /// The arithmetic, operation by operation.

@@ -11,6 +11,7 @@ mod language;
 mod model;
 mod near;
 mod program;
+mod random;
 mod reference;
 pub mod scalar_rule;
 mod shipped;
@@ -34,5 +35,6 @@ pub use program::{
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, InvalidOperations, Multiply, OperationStep, Output,
     Program, Scaling, Source, Sum, Unpack,
 };
+pub use random::Neighbours;
 pub use reference::{Explanation, ExplanationLine, Unrounded};
 pub use shipped::{aliases, named, of_target, shipped, suggested};

@@ -111,9 +111,13 @@ impl Model {
     ///
     /// # Errors
     /// A request error: the model does not cover the instruction (with the models that do), or its rule does not fit
-    /// the instruction's formats (with file, rule and key).
+    /// the instruction's formats (with file, rule and key), or draws random bits for its last rounding.
     pub fn evaluator(&self, instruction: &Instruction) -> Result<Evaluator> {
-        self.program(instruction).map(Evaluator::new)
+        let program = self.program(instruction)?;
+        match program.inconstant() {
+            Some(why) => Err(Error::request(format!("{}: {why}", self.origin()))),
+            None => Ok(Evaluator::new(program)),
+        }
     }
 
     /// Program of `instruction`, which its evaluator runs.

@@ -504,7 +504,10 @@ fn results(rule: &Rule) -> String {
     let mut words: Vec<String> = rule.result.iter().map(rounded).collect();
     words.extend(rule.between.map(|to| format!("between groups {}", rounded(&to))));
     words.extend(rule.addition.map(|to| format!("additions {}", rounded(&to))));
-    words.extend(rule.output.map(|Conversion { rounding, .. }| format!("then D {}", rounding.name())));
+    words.extend(rule.output.map(|Conversion { rounding, random_bits, .. }| {
+        let random = random_bits.map_or_else(String::new, |bits| format!(" with {bits} random bits"));
+        format!("then D {}{random}", rounding.name())
+    }));
     if words.is_empty() { "-".into() } else { words.join(", ") }
 }
 

@@ -81,6 +81,10 @@ impl Device for OneNan {
         Ok(with_one_nan(instruction.d, self.0.execute_part(instruction, m, n, tiles)?))
     }
 
+    fn share(&mut self, sessions: usize) {
+        self.0.share(sessions);
+    }
+
     fn local(&mut self) -> Option<&mut dyn LocalThreads> {
         self.0.local()?;
         Some(self)

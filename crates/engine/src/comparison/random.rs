@@ -7,6 +7,9 @@ use super::binomial::{Binomial, Limits};
 /// Probability that a run refuses a unit that is right.
 pub const FALSE_ALARM: f64 = 1e-6;
 
+/// Probability with which a fault is refused that counts as noticed.
+pub const SURE: f64 = 0.999;
+
 /// Rounding that adds random bits below the last place and truncates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomRounding {
@@ -14,12 +17,13 @@ pub struct RandomRounding {
     pub bits: u32,
 }
 
-/// Equal roundings of one sum.
-/// They have a distance from the neighbour towards zero, and a number of answers away from zero.
+/// Roundings of sums with about the same distance, and how often they went away from zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frequency {
-    /// Distance from the neighbour towards zero, in units of the last place (0 to 1).
+    /// Smallest distance from the neighbour towards zero, in units of the last place (0 to 1).
     pub distance: f64,
+    /// Largest distance; equal to the smallest one for roundings of equal sums.
+    pub farthest: f64,
     /// Roundings.
     pub draws: u64,
     /// Answers that are the neighbour away from zero.
@@ -42,26 +46,36 @@ impl RandomRounding {
         (distance * steps).floor() / steps
     }
 
-    /// Counts that are accepted for this distance, if a run makes `tests` such tests.
-    pub fn limits(self, distance: f64, draws: u64, tests: usize) -> Limits {
-        Binomial::new(draws, self.chance(distance)).limits(FALSE_ALARM / tests.max(1) as f64)
+    /// Counts that are accepted, if a run makes `tests` such tests.
+    /// Draws whose chances lie between two others are stochastically between theirs.
+    pub fn limits(self, frequency: &Frequency, tests: usize) -> Limits {
+        let of =
+            |distance| Binomial::new(frequency.draws, self.chance(distance)).limits(FALSE_ALARM / tests.max(1) as f64);
+        Limits { least: of(frequency.distance).least, most: of(frequency.farthest).most }
     }
 
     /// True if the frequencies are those of this rounding, with [`FALSE_ALARM`] for all together.
     pub fn accepts(self, frequencies: &[Frequency]) -> bool {
-        let of = |Frequency { distance, draws, away }: &Frequency| {
-            self.limits(*distance, *draws, frequencies.len()).accept(*away)
-        };
-        frequencies.iter().all(of)
+        frequencies.iter().all(|frequency| self.limits(frequency, frequencies.len()).accept(frequency.away))
     }
 
-    /// Probability that the tests of these distances and draws refuse a unit with the fault.
+    /// Probability that the tests of equal sums refuse a unit with the fault.
     pub fn power(self, frequencies: &[Frequency], fault: RandomFault) -> f64 {
         let passed = |frequency: &Frequency| {
-            let limits = self.limits(frequency.distance, frequency.draws, frequencies.len());
+            let limits = self.limits(frequency, frequencies.len());
             Binomial::new(frequency.draws, fault.chance(self, frequency.distance)).within(limits)
         };
-        1.0 - frequencies.iter().map(passed).product::<f64>()
+        let equal = frequencies.iter().filter(|frequency| frequency.distance == frequency.farthest);
+        1.0 - equal.map(passed).product::<f64>()
+    }
+
+    /// Smallest power of two by which a chance can be off, either way, and be noticed.
+    /// A fault that is noticed is refused with the probability [`SURE`] at least.
+    pub fn noticed(self, frequencies: &[Frequency]) -> Option<f64> {
+        let is_refused = |bias: &f64| {
+            [*bias, -bias].into_iter().all(|bias| self.power(frequencies, RandomFault::Bias(bias)) >= SURE)
+        };
+        (1..=self.bits as i32).map(|bits| 2f64.powi(-bits)).take_while(is_refused).last()
     }
 }
 
@@ -87,7 +101,7 @@ mod tests {
         let of = |(class, distance): (u64, f64)| {
             let drawn = |draw: u64| random(seed, class * draws + draw) as f64 / 2f64.powi(64);
             let away = (0..draws).filter(|draw| drawn(*draw) < chance(distance)).count() as u64;
-            Frequency { distance, draws, away }
+            Frequency { distance, farthest: distance, draws, away }
         };
         (0..).zip(distances).map(of).collect()
     }

@@ -99,6 +99,12 @@ pub trait Device {
         None
     }
 
+    /// Sets the seed of a simulated unit that draws random bits of its own.
+    fn draw_by(&mut self, _seed: u64) {}
+
+    /// Sets the number of sessions of a program that share its tiles; other devices have one.
+    fn share(&mut self, _sessions: usize) {}
+
     /// An equal device for another thread, which gives the same answers; `None` if there is only this one.
     fn for_thread(&self) -> Option<Box<dyn Device + Send>> {
         None

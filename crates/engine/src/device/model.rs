@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use super::{Device, DeviceName, Execution, ExecutionKind, Generation, Identity, LocalExecution, LocalThreads};
 use crate::{
     Result,
-    arithmetic::{Evaluator, EvidenceKind, Model, named},
+    arithmetic::{Evaluator, EvidenceKind, Model, Program, named},
+    base::parallel,
+    inputs::random,
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -14,6 +16,9 @@ pub struct ModelDevice {
     identity: Identity,
     model: Model,
     evaluators: HashMap<String, Evaluator>,
+    /// Seed of the random bits, and roundings so far, of units that draw them.
+    seed: u64,
+    drawn: u64,
 }
 
 impl ModelDevice {
@@ -44,7 +49,36 @@ impl ModelDevice {
             ],
             generation: Generation::Model(name.into()),
         };
-        ModelDevice { identity, model, evaluators: HashMap::new() }
+        ModelDevice { identity, model, evaluators: HashMap::new(), seed: 0, drawn: 0 }
+    }
+
+    /// The program of an instruction whose last rounding draws random bits.
+    fn drawing(&self, instruction: &Instruction) -> Result<Option<Program>> {
+        match self.model.rule(instruction).and_then(|rule| rule.output?.random_bits) {
+            Some(_) => self.model.program(instruction).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// True if an instruction of the model draws random bits, so that no two devices are equal.
+    fn draws(&self) -> bool {
+        self.model.rules.iter().any(|rule| rule.output.is_some_and(|output| output.random_bits.is_some()))
+    }
+
+    /// Codes of D; each rounding takes the next word of the seed.
+    fn drawn(&mut self, program: &Program, tiles: &Tiles) -> Codes {
+        let i = &program.instruction;
+        let (seed, first, each) = (self.seed, self.drawn, i.m * i.n);
+        let of_tile = |tile: usize| {
+            let code = |at: usize| {
+                let neighbours = program.neighbours(&tiles.case(i, tile, at / i.n, at % i.n));
+                let word = random(seed, first + (tile * each + at) as u64);
+                neighbours.map_or(0, |neighbours| neighbours.code(word >> 32))
+            };
+            (0..each).map(code).collect::<Vec<u64>>()
+        };
+        self.drawn += (tiles.count * each) as u64;
+        Codes::from_values(i.d, &parallel::map(0..tiles.count, of_tile).concat())
     }
 
     fn evaluator(&mut self, instruction: &Instruction) -> Result<&Evaluator> {
@@ -62,22 +96,35 @@ impl Device for ModelDevice {
 
     fn for_thread(&self) -> Option<Box<dyn Device + Send>> {
         let (identity, model) = (self.identity.clone(), self.model.clone());
-        Some(Box::new(ModelDevice { identity, model, evaluators: HashMap::new() }))
+        let device = ModelDevice { identity, model, evaluators: HashMap::new(), seed: self.seed, drawn: 0 };
+        (!self.draws()).then(|| Box::new(device) as Box<dyn Device + Send>)
+    }
+
+    fn draw_by(&mut self, seed: u64) {
+        (self.seed, self.drawn) = (seed, 0);
     }
 
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
-        self.evaluator(instruction)?;
+        if self.drawing(instruction)?.is_none() {
+            self.evaluator(instruction)?;
+        }
         Ok(Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() })
     }
 
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
-        Ok(self.evaluator(instruction)?.execute(tiles))
+        match self.drawing(instruction)? {
+            Some(program) => Ok(self.drawn(&program, tiles)),
+            None => Ok(self.evaluator(instruction)?.execute(tiles)),
+        }
     }
 
     /// A model computes each output separately, so only those asked for.
     fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
         let part = Instruction { m, n, ..instruction.clone() };
-        Ok(self.model.evaluator(&part)?.execute(tiles))
+        match self.drawing(&part)? {
+            Some(program) => Ok(self.drawn(&program, tiles)),
+            None => Ok(self.model.evaluator(&part)?.execute(tiles)),
+        }
     }
 
     fn model(&self) -> Option<&Model> {
@@ -85,7 +132,7 @@ impl Device for ModelDevice {
     }
 
     fn local(&mut self) -> Option<&mut dyn LocalThreads> {
-        Some(self)
+        if self.draws() { None } else { Some(self) }
     }
 }
 

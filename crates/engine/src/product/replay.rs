@@ -68,7 +68,7 @@ impl CudaReplay {
     /// # Errors
     /// Matrices that do not fit, an instruction that the model does not have or that no kernel computes, a device that fails.
     pub fn executor<'e>(&mut self, model: &Model, schedule: &Schedule, factors: &Factors) -> Result<Executor<'e>> {
-        let program = model.program(&schedule.instruction)?;
+        let program = model.evaluator(&schedule.instruction)?.program().clone();
         factors.check(schedule)?;
         let factors = &*factors.rounded(schedule)?;
         let Factors { a, b, .. } = factors;

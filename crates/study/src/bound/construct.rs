@@ -107,7 +107,8 @@ pub(super) struct Steps {
 }
 
 impl Builder {
-    /// A builder of steps with at most `count` terms; `None` for integers.
+    /// A builder of steps with at most `count` terms.
+    /// `None` for integers, and for a unit that draws random bits.
     pub(super) fn new(
         model: &Model,
         i: &Instruction,
@@ -115,6 +116,10 @@ impl Builder {
         output: Option<&'static Format>,
     ) -> Result<Option<Builder>> {
         let (Some(a), Some(b), Some(d)) = (i.a.float(), i.b.float(), i.d.float()) else { return Ok(None) };
+        // Random bits decide the errors of other units.
+        if model.program(i)?.random_bits().is_some() {
+            return Ok(None);
+        }
         let evaluator = model.evaluator(i)?;
         let output_emax = output.and_then(Format::float).map_or(HIGHEST, Float::emax);
         let top = (a.emax() + b.emax()).min(d.emax() - 2).min(output_emax - 2).min(HIGHEST);

@@ -200,7 +200,7 @@ impl SumSteps {
 
     /// The conversion to D, if it is not to nearest.
     pub(super) fn output(&self) -> Option<Conversion> {
-        let conversion = Conversion { rounding: self.output, overflow: Overflow::Standard };
+        let conversion = Conversion::new(self.output, Overflow::Standard);
         Some(conversion).filter(|conversion| conversion.rounding != Rounding::Rne)
     }
 

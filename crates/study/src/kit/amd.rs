@@ -8,13 +8,17 @@ use super::{
 };
 use crate::{
     Error, Result,
+    format::Format,
     isa::{Instruction, operands},
 };
 use tcnum_engine::kernels;
 
 const COMMON: &str = kernels::kit("gpu.cuh");
 const HIP: &str = kernels::kit("kit.hip");
+const WMMA: &str = kernels::kit("wmma.hip");
+/// Lanes of a wave that executes MFMA, and of one that executes WMMA.
 const LANES: usize = 64;
+const WMMA_LANES: usize = 32;
 
 /// The program in HIP.
 ///
@@ -42,6 +46,9 @@ pub(super) fn program(kits: &[KitInputs]) -> Result<String> {
     text.push_str("#include <hip/hip_runtime.h>\n#define GPU(name) hip##name\n");
     text.push_str(COMMON);
     text.push_str(HIP);
+    if kits.iter().any(|kit| kit.instruction.family() == "vwmma") {
+        text.push_str(WMMA);
+    }
     for (at, kit) in kits.iter().enumerate() {
         text.push_str(&instruction(at, kit)?);
     }
@@ -56,20 +63,11 @@ pub(super) fn program(kits: &[KitInputs]) -> Result<String> {
 /// The kernel of an instruction, its operands, and the function that runs one on the other.
 fn instruction(at: usize, kit: &KitInputs) -> Result<String> {
     let i = &kit.instruction;
-    let lane = Lane::of(i)?;
-    let mut text = format!("\n// {i}\n\nnamespace instruction_{at} {{\n\n{}\n", lane.types());
-    let _ = writeln!(
-        text,
-        "EXECUTE({}, {}, {}, {}, {}, {}, Operand, Result, {}, {})",
-        lane.builtin,
-        i.m,
-        i.n,
-        i.k,
-        lane.blocks,
-        if i.d.bytes() == 8 { 1 } else { 4 },
-        i.a.bytes(),
-        i.d.bytes()
-    );
+    let (kernel, lanes) = match i.family() {
+        "vwmma" => (of_wave(i)?, WMMA_LANES),
+        _ => (Lane::of(i)?.kernel(i), LANES),
+    };
+    let mut text = format!("\n// {i}\n\nnamespace instruction_{at} {{\n\n{kernel}");
     let _ = writeln!(text, "\nstatic const size_t TILES = {};", kit.tiles.count);
     for operand in operands(&kit.part) {
         let codes = kit.tiles.arrays().find(|(name, _)| *name == operand.name).map(|(_, codes)| codes);
@@ -89,7 +87,7 @@ static bool answer() {{
     unsigned char* b = kit::on_gpu(B_TILES, TILES, b_shape);
     unsigned char* c = kit::on_gpu(C_TILES, TILES, c_shape);
     unsigned char* d = kit::for_results(TILES, d_shape);
-    execute<<<(unsigned)TILES, {LANES}>>>(a, b, c, d);
+    execute<<<(unsigned)TILES, {lanes}>>>(a, b, c, d);
     kit::Bytes answers = kit::from_gpu(d, TILES, d_shape);
     for (size_t tile = 0; tile < TILES; tile++) {{
         printf(\"tile %zu\", tile);
@@ -128,7 +126,7 @@ impl Lane {
     fn of(i: &Instruction) -> Result<Lane> {
         let refused = |why: &str| Error::request(format!("{i}: {why}"));
         if i.family() != "mfma" {
-            return Err(refused("a kit in HIP has MFMA instructions of AMD GPUs"));
+            return Err(refused("a kit in HIP has MFMA and WMMA instructions of AMD GPUs"));
         }
         if i.ptx.ends_with("f8f6f4") {
             return Err(refused("a kit has no MFMA instruction of f8f6f4, with or without block scales"));
@@ -155,19 +153,99 @@ impl Lane {
         Ok(Lane { builtin, blocks, operand, result: (result, i.m * i.n * blocks / LANES) })
     }
 
-    fn types(&self) -> String {
-        let one = |name: &str, (element, count): (&str, usize)| match count {
-            1 => format!("typedef {element} {name};\n"),
-            count => format!("typedef {element} {name} __attribute__((ext_vector_type({count})));\n"),
-        };
-        one("Operand", self.operand) + &one("Result", self.result)
+    fn kernel(&self, i: &Instruction) -> String {
+        format!(
+            "{}{}\nEXECUTE({}, {}, {}, {}, {}, {}, Operand, Result, {}, {})\n",
+            register("Operand", self.operand),
+            register("Result", self.result),
+            self.builtin,
+            i.m,
+            i.n,
+            i.k,
+            self.blocks,
+            if i.d.bytes() == 8 { 1 } else { 4 },
+            i.a.bytes(),
+            i.d.bytes()
+        )
     }
+}
+
+/// The type of a register: an element, or a vector of them.
+fn register(name: &str, (element, count): (&str, usize)) -> String {
+    match count {
+        1 => format!("typedef {element} {name};\n"),
+        count => format!("typedef {element} {name} __attribute__((ext_vector_type({count})));\n"),
+    }
+}
+
+/// The kernel of a WMMA instruction on the GPUs of generations 11 and 12 that have it.
+///
+/// # Errors
+/// Waves of 64 lanes.
+fn of_wave(i: &Instruction) -> Result<String> {
+    if i.name.ends_with(".w64") {
+        return Err(Error::request(format!("{i}: a kit has waves of 32 lanes; leave out .w64")));
+    }
+    let has = |generation: &str| i.support.iter().any(|support| support.architecture.starts_with(generation));
+    let narrow = if i.d.bytes() == 2 { ", false" } else { "" };
+    let arguments = |last: &str| match i.a.is_integer() {
+        true => {
+            let is_signed = |format: &Format| format.largest(true) != 0;
+            format!("{}, a, {}, b, c, {}", is_signed(i.a), is_signed(i.b), i.saturate)
+        }
+        false => format!("a, b, c{last}"),
+    };
+    let one = |each: usize, results: usize, ending: &str, last: &str| {
+        // The types in LLVM's list of builtins.
+        let operand = match i.a.name {
+            "f16" => ("_Float16", each),
+            "bf16" => ("short", each),
+            _ => ("int", each * i.a.bits as usize / 32),
+        };
+        let result = match i.d.name {
+            "f16" => "_Float16",
+            "bf16" => "short",
+            "s32" => "int",
+            _ => "float",
+        };
+        format!(
+            "{}{}static __device__ Result multiply(Operand a, Operand b, Result c) {{\n    return __builtin_amdgcn_{}_w32{ending}({});\n}}\n",
+            register("Operand", operand),
+            register("Result", (result, results)),
+            i.ptx.trim_start_matches("v_"),
+            arguments(last)
+        )
+    };
+    let (eleven, twelve) = (one(i.k, 32 / i.d.bytes(), "", narrow), one(i.k / 2, 8, "_gfx12", ""));
+    let text = match (has("gfx11"), has("gfx12")) {
+        (true, true) => format!("#if defined(__GFX12__)\n{twelve}#else\n{eleven}#endif\n"),
+        (true, false) => eleven,
+        _ => twelve,
+    };
+    Ok(format!("{text}\nEXECUTE_WAVE({}, {}, {}, {})\n", i.k, i.a.bits, i.a.bytes(), i.d.bytes()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::isa;
+
+    #[test]
+    fn a_wave_of_32_lanes_has_the_builtins_of_the_generations_that_have_the_instruction() {
+        for (name, eleven, twelve) in [
+            ("vwmma.16x16x16.f16.f16.f16.f16", "f16_16x16x16_f16_w32(a, b, c, false)", "f16_w32_gfx12(a, b, c)"),
+            (
+                "vwmma.16x16x16.s32.s8.u8.s32",
+                "iu8_w32(true, a, false, b, c, false)",
+                "iu8_w32_gfx12(true, a, false, b, c, false)",
+            ),
+            ("vwmma.16x16x16.f32.e4m3.e5m2.f32", "", "fp8_bf8_w32_gfx12(a, b, c)"),
+        ] {
+            let text = of_wave(&isa::find(name).unwrap()).unwrap();
+            assert!(text.contains(eleven) && text.contains(twelve), "{text}");
+            assert_eq!(text.contains("#else"), !eleven.is_empty(), "{text}");
+        }
+    }
 
     #[test]
     fn a_lane_has_its_share_of_the_operands() {

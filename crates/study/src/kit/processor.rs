@@ -13,8 +13,13 @@ use tcnum_engine::kernels;
 const COMMON: &str = kernels::kit("kit.c");
 const X86: &str = kernels::kit("x86.c");
 const ARM: &str = kernels::kit("arm.c");
+/// Outer products of SME, behind [`ARM`].
+const SME: &str = kernels::kit("sme.c");
 /// Instructions of Arm; the file says what its columns are.
 const ARM_CODES: &str = kernels::kit("arm.csv");
+
+/// Macro of [`SME`] that executes an instruction.
+const STREAMING: &str = "STREAMING(";
 
 /// The processors of a kit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +57,9 @@ pub(super) fn program(kits: &[KitInputs]) -> Result<String> {
     }
     text.push_str(COMMON);
     text.push_str(template);
+    if units.iter().any(|(_, unit)| unit.contains(STREAMING)) {
+        text.push_str(SME);
+    }
     for ((at, kit), (_, unit)) in kits.iter().enumerate().zip(&units) {
         text.push_str(&tiles(at, kit)?);
         text.push_str(unit);
@@ -137,16 +145,19 @@ fn x86_unit(at: usize, routes: &[&Route]) -> String {
 
 fn arm_unit(at: usize, i: &Instruction) -> Option<String> {
     let rows = ARM_CODES.lines().filter(|line| !line.starts_with('#')).map(|line| line.split(',').collect::<Vec<_>>());
-    let mut rows = rows.filter(|row| row.first() == Some(&i.family()) && row.get(1) == Some(&i.d.name));
-    let [_, _, code, feature, hwcap, hwcap2, first, stride] = rows.next()?.try_into().ok()?;
+    let of = |name: &str| i.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+    let mut rows = rows.filter(|row| row.first().is_some_and(|name| of(name)));
+    let [_, code, feature, hwcap, hwcap2, first, stride] = rows.next()?.try_into().ok()?;
     let bit = |at: &str| if at.is_empty() { "0".to_string() } else { format!("1ull << {at}") };
-    let number = |text: &str| if text.is_empty() { "0".to_string() } else { text.to_string() };
+    let number = |text: &str| text.parse().unwrap_or(0u32);
+    let is_streaming = first == "za";
+    let (execute, tile) = if is_streaming { (STREAMING, "on_za") } else { ("EXECUTE(", "on_registers") };
     let fp8 = |name: &str| matches!(name, "e4m3" | "e5m2");
     let is_fp8 = u8::from(fp8(i.a.name));
     let is_e4m3 = |name: &str| u8::from(name == "e4m3");
     Some(format!(
-        "EXECUTE(execute_{at}, \"{code}\")\nstatic const Unit UNIT_{at} = {{\n    {{\"{feature}\", {}, {}}}, {}, {}, {}, {is_fp8}, {}, {}, \
-         execute_{at}\n}};\n",
+        "{execute}execute_{at}, \"{code}\")\nstatic const Unit UNIT_{at} = {{\n    {{\"{feature}\", {}, {}}}, {}, {}, {}, {is_fp8}, {}, {}, \
+         execute_{at}, {}, {tile}\n}};\n",
         bit(hwcap),
         bit(hwcap2),
         u8::from(stride.is_empty()),
@@ -154,6 +165,7 @@ fn arm_unit(at: usize, i: &Instruction) -> Option<String> {
         number(stride),
         is_e4m3(i.a.name),
         is_e4m3(i.b.name),
+        u8::from(is_streaming),
     ))
 }
 
@@ -173,6 +185,12 @@ mod tests {
             }
             assert_eq!(processors == Processors::Arm, text.contains("EXECUTE("), "{i}");
         }
+        let of_sme = isa::all().iter().filter(|i| matches!(i.family(), "fmopa" | "bfmopa"));
+        assert!(
+            of_sme.clone().count() > 10 && of_sme.into_iter().all(|i| unit(0, i).unwrap().1.starts_with(STREAMING))
+        );
+        // The forms of SVE share their names with those on FP8.
+        assert!(!has(&isa::find("fdot.m1n4k2.f32.f16.f16.f32").unwrap()));
         let gpu = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
         assert!(unit(0, &gpu).unwrap_err().to_string().contains("no processor executes it"));
     }

@@ -1,19 +1,24 @@
 //! A unit that draws its own random bits, against the sum that its model rounds.
 //!
-//! c and one product make a sum at a chosen distance from a number of D. Each distance is asked many times. An answer has
-//! to be a neighbour of the sum, and the answers away from zero have to be as frequent as the random bits make them.
+//! An eighth of the operands are those of any run. The others, c and one product, make sums at chosen distances from a number
+//! of D, each asked many times. An answer has to be a neighbour of its sum, and the answers away from zero have to be as
+//! frequent as the random bits make them.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::CampaignRequest;
 use crate::{
     Error, Result,
-    arithmetic::{Evaluator, Model, Rounded},
-    base::interrupt,
+    arithmetic::{Conversion, Model, Neighbours, Program, Rounded},
+    base::{interrupt, parallel},
     bench::{Exponents, code, encoded, part, tile},
-    comparison::random::{FALSE_ALARM, Frequency, RandomFault, RandomRounding},
+    comparison::{
+        Nans,
+        random::{FALSE_ALARM, Frequency, RandomFault, RandomRounding, SURE},
+    },
     device::{Batches, Device, selection},
-    format::{self, Finite, Format, Overflow, Rounding},
+    format::{self, Finite, Rounding},
+    inputs::Sequence,
     isa::{Case, Instruction, MatrixShape, Tiles},
     report::{Report, Table, counted, grouped},
 };
@@ -22,18 +27,24 @@ use crate::{
 const DEFAULT_CASES: u64 = 1_000_000;
 /// Distances with a chance below this many answers are not asked.
 const FEWEST_ANSWERS: u64 = 20;
+/// Part of the cases that take the operands of an ordinary run.
+const DRAWN: u64 = 8;
+/// Ranges of distances by which sums of drawn operands are counted.
+const RANGES: u64 = 16;
 /// Bias of a fault whose power a report states.
 const BIAS: f64 = 1.0 / 64.0;
 
 crate::rows! {
-    /// Roundings at one distance from a number, and how often they went away from zero.
+    /// Roundings in a range of distances, or at one, and how often they went away from zero.
     pub struct RandomRoundingRow in "random_roundings" {
         /// Instruction.
         instruction: String => shown("instruction").essential(),
         /// True for negative sums.
         negative: bool => shown("negative").essential(),
-        /// Distance from the neighbour towards zero, in units of the last place.
+        /// Smallest distance from the neighbour towards zero, in units of the last place.
         distance: f64 => shown("distance").essential(),
+        /// Largest distance; equal to the smallest one for equal sums.
+        farthest: f64 => shown("to").essential(),
         /// Answers.
         draws: u64 => shown("answers").essential(),
         /// Answers that are the neighbour away from zero.
@@ -52,36 +63,47 @@ crate::rows! {
 /// A random rounding to be verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomRequest {
-    /// Rounding of the unit.
-    pub rounding: RandomRounding,
+    /// Random bits of the unit; `None`: those that its model states.
+    pub bits: Option<u32>,
     /// Dot-product-adds to compare, about.
     pub cases: u64,
+    /// Seed of the drawn operands, and of the random bits of a simulated unit.
+    pub seed: u64,
+    /// Comparison of NaN codes.
+    pub nans: Nans,
 }
 
-/// Sums of one distance and sign, and what became of them.
-struct Class {
-    row: Case,
-    neighbours: [u64; 2],
-    frequency: Frequency,
-    others: u64,
-}
-
-/// Verifies each instruction of a request on its device.
+/// Verifies those instructions of a request whose unit draws random bits.
+/// They are removed from the request.
+///
+/// `bits` are the random bits where the model states none.
 ///
 /// # Errors
 /// As [`verify`]; what was compared before an error is in the report.
 pub fn verify_all(
-    request: &CampaignRequest,
-    rounding: RandomRounding,
+    request: &mut CampaignRequest,
+    bits: Option<u32>,
     device: &mut dyn Device,
     report: &mut Report,
 ) -> Result<()> {
+    // Other runs are of a function, and refuse such an instruction.
+    let Sequence::Random { seed } = request.sequence else { return Ok(()) };
+    if request.shard.is_some() || request.checkpoint.is_some() {
+        return Ok(());
+    }
     let (judge, model, note) = selection::model(request.model.as_deref(), device, &request.instructions)?;
+    let draws =
+        |i: &Instruction| bits.is_some() || model.program(i).is_ok_and(|program| program.random_bits().is_some());
+    let (drawing, others): (Vec<_>, Vec<_>) = request.instructions.drain(..).partition(draws);
+    request.instructions = others;
+    if drawing.is_empty() {
+        return Ok(());
+    }
     report.notes.extend(note);
     report.notes.push(format!("The model {judge} gives the sum before its last rounding."));
-    let random = RandomRequest { rounding, cases: request.cases.unwrap_or(DEFAULT_CASES) };
-    let outcome =
-        request.instructions.iter().try_for_each(|instruction| verify(device, &model, instruction, random, report));
+    let cases = request.cases.unwrap_or(DEFAULT_CASES);
+    let random = RandomRequest { bits, cases, seed, nans: Nans::from(request.any_nan) };
+    let outcome = drawing.iter().try_for_each(|instruction| verify(device, &model, instruction, random, report));
     report.device = Some(device.identity().clone());
     outcome
 }
@@ -99,161 +121,240 @@ pub fn verify(
     report: &mut Report,
 ) -> Result<()> {
     device.prepare(instruction)?;
+    device.draw_by(request.seed);
     let part = part(instruction);
-    let sum = sum(model, &part)?;
-    let mut classes = classes(&part, &sum, request);
-    if classes.is_empty() {
+    let program = program(model, &part, request.bits)?;
+    let drawn = request.cases / DRAWN;
+    let sums = chosen(&program, request.cases - drawn);
+    if sums.is_empty() {
         return Err(Error::request(format!(
             "{instruction}: no operands make a sum between two numbers of {}; choose another instruction",
             part.d
         )));
     }
-    let mut column = Case::zeros(&part);
-    column.b[0] = encoded(part.b, Finite::exact(false, 1, Exponents::of(part.b).high));
-    if let Some(scale) = part.scale {
-        column.scale_b.fill(encoded(scale.format, Finite::exact(false, 1, 0)));
+    let columns = vec![column(&part); part.n];
+    let mut run = Run { program: &program, instruction, request, batches: Batches::default(), counts: BTreeMap::new() };
+    let tiles = |cases: u64| cases.div_ceil((part.m * part.n) as u64);
+    let mut outcome = run.in_batches(device, tiles(request.cases - drawn), |run, device, asked| {
+        run.ask_chosen(device, asked, &sums, &columns)
+    });
+    if outcome.is_ok() {
+        outcome = run.in_batches(device, tiles(drawn), Run::ask_drawn);
     }
-    let columns = vec![column; part.n];
-    let mut batches = Batches::default();
-    let (tiles, mut done) = (request.cases.div_ceil((part.m * part.n) as u64), 0);
-    let mut outcome = Ok(());
-    while done < tiles && outcome.is_ok() {
-        let count = (tiles - done).min(batches.size(part.tile_bytes()) as u64);
-        outcome = ask(device, &mut batches, &part, instruction, done..done + count, &columns, &mut classes);
-        done += count;
-    }
-    if classes.iter().any(|class| class.frequency.draws > 0) {
+    if !run.counts.is_empty() {
         if matches!(outcome, Err(Error::Interrupted { .. })) {
             interrupt::answered();
         }
-        tell(instruction, request, &classes, report);
+        tell(&run, report);
     }
     outcome
 }
 
-/// Asks some tiles; the rows of each take the classes in turn.
-fn ask(
-    device: &mut dyn Device,
-    batches: &mut Batches,
-    part: &Instruction,
-    instruction: &Instruction,
-    asked: Range<u64>,
-    columns: &[Case],
-    classes: &mut [Class],
-) -> Result<()> {
-    let class = |tile: u64, row: usize| (tile as usize * part.m + row) % classes.len();
-    let mut tiles = Tiles::zeros(part, 0);
-    for at in asked.clone() {
-        let rows: Vec<Case> = (0..part.m).map(|row| classes[class(at, row)].row.clone()).collect();
-        tiles.extend(&tile(part, &rows, columns, |case| case.c));
-    }
-    let codes = batches.execute(device, instruction, MatrixShape { rows: part.m, columns: part.n }, &tiles)?;
-    let places: Vec<usize> = asked.flat_map(|at| (0..part.m).map(|row| class(at, row)).collect::<Vec<_>>()).collect();
-    for (at, answer) in codes.iter().enumerate() {
-        let class = &mut classes[places[at / part.n]];
-        class.frequency.draws += 1;
-        class.frequency.away += u64::from(answer == class.neighbours[1] && class.frequency.distance > 0.0);
-        class.others += u64::from(!class.neighbours.contains(&answer));
-    }
-    Ok(())
+/// The comparison of one instruction.
+struct Run<'a> {
+    program: &'a Program,
+    instruction: &'a Instruction,
+    request: RandomRequest,
+    batches: Batches,
+    /// Answers by sign, and by smallest and largest number of words that round up.
+    counts: BTreeMap<(bool, u64, u64), Counts>,
 }
 
-/// The sum of the model's rule, before its last rounding, in f64.
-fn sum(model: &Model, part: &Instruction) -> Result<Evaluator> {
+/// Answers to sums of one sign and range of distances.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    draws: u64,
+    away: u64,
+    others: u64,
+}
+
+impl Run<'_> {
+    /// Asks tiles in batches of the device's pace.
+    fn in_batches(
+        &mut self,
+        device: &mut dyn Device,
+        tiles: u64,
+        mut ask: impl FnMut(&mut Self, &mut dyn Device, Range<u64>) -> Result<()>,
+    ) -> Result<()> {
+        let mut done = 0;
+        while done < tiles {
+            let count = (tiles - done).min(self.batches.size(self.program.instruction.tile_bytes()) as u64);
+            ask(self, device, done..done + count)?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    /// Asks chosen sums; the rows of the tiles take them in turn.
+    fn ask_chosen(
+        &mut self,
+        device: &mut dyn Device,
+        asked: Range<u64>,
+        sums: &[ChosenSum],
+        columns: &[Case],
+    ) -> Result<()> {
+        let part = &self.program.instruction;
+        let sum = |tile: u64, row: usize| &sums[(tile as usize * part.m + row) % sums.len()];
+        let mut tiles = Tiles::zeros(part, 0);
+        for at in asked.clone() {
+            let rows: Vec<Case> = (0..part.m).map(|row| sum(at, row).row.clone()).collect();
+            tiles.extend(&tile(part, &rows, columns, |case| case.c));
+        }
+        let neighbours = |at: usize| {
+            let (tile, row) = (at / (part.m * part.n), at / part.n % part.m);
+            sum(asked.start + tile as u64, row).neighbours
+        };
+        self.ask(device, &tiles, &neighbours, false)
+    }
+
+    /// Asks operands of an ordinary run.
+    fn ask_drawn(&mut self, device: &mut dyn Device, asked: Range<u64>) -> Result<()> {
+        let (program, part) = (self.program, &self.program.instruction);
+        let tiles =
+            Sequence::Random { seed: self.request.seed }.tiles(part, asked.start, (asked.end - asked.start) as usize);
+        let of_tile = |tile: usize| {
+            let of = |at: usize| program.neighbours(&tiles.case(part, tile, at / part.n, at % part.n));
+            (0..part.m * part.n).filter_map(of).collect::<Vec<Neighbours>>()
+        };
+        let all = parallel::map(0..tiles.count, of_tile).concat();
+        self.ask(device, &tiles, &|at| all[at], true)
+    }
+
+    fn ask(
+        &mut self,
+        device: &mut dyn Device,
+        tiles: &Tiles,
+        neighbours: &dyn Fn(usize) -> Neighbours,
+        in_ranges: bool,
+    ) -> Result<()> {
+        let Instruction { m, n, d, .. } = self.program.instruction;
+        let codes = self.batches.execute(device, self.instruction, MatrixShape { rows: m, columns: n }, tiles)?;
+        for (at, answer) in codes.iter().enumerate() {
+            let Neighbours { codes: [inner, outer], bits, outward } = neighbours(at);
+            let width = if in_ranges { ((1 << bits) / RANGES).max(1) } else { 1 };
+            let range = match outward {
+                0 => [0, 0],
+                _ => [(outward / width * width).max(1), outward / width * width + width - 1],
+            };
+            let counts = self.counts.entry((d.decode(inner).negative, range[0], range[1])).or_default();
+            counts.draws += 1;
+            counts.away += u64::from(outward > 0 && answer == outer);
+            counts.others += u64::from(![inner, outer].iter().any(|code| self.request.nans.agree(d, *code, answer)));
+        }
+        Ok(())
+    }
+}
+
+/// The program of an instruction, with random bits in its last rounding.
+/// Where the model states none, they round its sum in f64.
+fn program(model: &Model, part: &Instruction, bits: Option<u32>) -> Result<Program> {
     if part.d.float().is_none() {
         return Err(Error::request(format!("{part}: {} is no floating-point format, and nothing is rounded", part.d)));
     }
-    let wide = format::find("f64")?;
+    let Some(bits) = bits else { return model.program(part) };
     let without = |why: &str| {
         Error::request(format!("{part}: the sum that its model rounds last is not known ({why}); choose another model"))
     };
     let mut rule = model.rule(part).ok_or_else(|| without("it has no rule"))?.clone();
-    rule.result = Some(Rounded::new(wide, Rounding::Rne));
-    rule.nan = wide.nan();
-    Evaluator::of(&rule, &Instruction { d: wide, ..part.clone() }).map_err(|error| without(&error.to_string()))
+    // Truncation keeps the side of a number on which the exact sum lies.
+    rule.result = Some(Rounded::new(format::find("f64")?, Rounding::Rz));
+    rule.output = Some(Conversion::stochastic(bits));
+    Program::of(&rule, part).map_err(|error| without(&error))
+}
+
+/// A row of A with c, and the neighbours of its sum.
+struct ChosenSum {
+    row: Case,
+    neighbours: Neighbours,
+}
+
+/// A column of B with one element.
+fn column(part: &Instruction) -> Case {
+    let mut column = Case::zeros(part);
+    column.b[0] = encoded(part.b, Finite::exact(false, 1, Exponents::of(part.b).high));
+    if let Some(scale) = part.scale {
+        column.scale_b.fill(encoded(scale.format, Finite::exact(false, 1, 0)));
+    }
+    column
 }
 
 /// Rows of A with c whose sums lie at chosen distances from a number of D, of either sign.
-fn classes(part: &Instruction, sum: &Evaluator, request: RandomRequest) -> Vec<Class> {
+fn chosen(program: &Program, cases: u64) -> Vec<ChosenSum> {
+    let part = &program.instruction;
     let (a, b, c, d) = (Exponents::of(part.a), Exponents::of(part.b), Exponents::of(part.c), Exponents::of(part.d));
     let places = part.d.float().map_or(0, |float| float.trailing_bits as i32);
     // The place of c's sum is below the largest product, and as far above the smallest one as can be.
     let place = (a.high + b.high - 1).min(c.high.min(d.high) - 1 - places);
-    let halvings = 1..=request.rounding.bits.min(31);
+    let halvings = 1..=program.random_bits().unwrap_or(0).min(31);
     let fractions = halvings.flat_map(|bits| [(1, bits), (3, bits)]).filter(|(odd, bits)| *odd == 1 || *bits == 2);
-    let classes = [false, true].into_iter().flat_map(|negative| {
-        let of = move |(odd, bits): (u128, u32)| {
-            let mut row = Case::zeros(part);
-            row.a[0] = code(part.a, negative, odd, place - bits as i32 - b.high)?;
-            row.c = code(part.c, negative, 1, place + places)?;
-            if let Some(scale) = part.scale {
-                row.scale_a.fill(encoded(scale.format, Finite::exact(false, 1, 0)));
-            }
-            class(part, sum, row)
-        };
-        [(0, 0)].into_iter().chain(fractions.clone()).filter_map(of).collect::<Vec<Class>>()
-    });
-    let classes: Vec<Class> = classes.collect();
-    let each = request.cases / classes.len().max(1) as u64;
-    let often = |class: &Class| {
-        let distance = class.frequency.distance;
-        distance == 0.0 || distance * each as f64 >= FEWEST_ANSWERS as f64
+    let fractions: Vec<(u128, u32)> = std::iter::once((0, 0)).chain(fractions).collect();
+    let of = |(negative, (odd, bits)): (bool, (u128, u32))| {
+        let mut row = Case::zeros(part);
+        row.a[0] = code(part.a, negative, odd, place - bits as i32 - b.high)?;
+        row.c = code(part.c, negative, 1, place + places)?;
+        if let Some(scale) = part.scale {
+            row.scale_a.fill(encoded(scale.format, Finite::exact(false, 1, 0)));
+        }
+        let Case { b, scale_b, .. } = column(part);
+        let neighbours = program.neighbours(&Case { b, scale_b, ..row.clone() })?;
+        let finite = neighbours.codes.iter().all(|code| part.d.to_f64(*code).is_finite());
+        finite.then_some(ChosenSum { row, neighbours })
     };
-    classes.into_iter().filter(often).collect()
-}
-
-/// A row of A with c; the distance is that of the model's sum.
-fn class(part: &Instruction, sum: &Evaluator, row: Case) -> Option<Class> {
-    let mut case = row.clone();
-    case.b[0] = encoded(part.b, Finite::exact(false, 1, Exponents::of(part.b).high));
-    if let Some(scale) = part.scale {
-        case.scale_b.fill(encoded(scale.format, Finite::exact(false, 1, 0)));
-    }
-    let value = sum.program().instruction.d.to_f64(sum.dot(&case));
-    let away = if value < 0.0 { Rounding::Rd } else { Rounding::Ru };
-    let neighbour = |rounding| part.d.encode_f64(value, rounding, Overflow::Standard);
-    let neighbours = [neighbour(Rounding::Rz)?, neighbour(away)?];
-    let [inner, outer] = neighbours.map(|code| Format::to_f64(part.d, code));
-    let distance = if inner == outer { 0.0 } else { (value - inner) / (outer - inner) };
-    let frequency = Frequency { distance, draws: 0, away: 0 };
-    (inner.is_finite() && outer.is_finite()).then_some(Class { row, neighbours, frequency, others: 0 })
+    let signed = [false, true].into_iter().flat_map(|negative| fractions.iter().map(move |of| (negative, *of)));
+    let sums: Vec<ChosenSum> = signed.filter_map(of).collect();
+    let each = cases / sums.len().max(1) as u64;
+    let often =
+        |sum: &ChosenSum| sum.neighbours.outward == 0 || sum.neighbours.chance() * each as f64 >= FEWEST_ANSWERS as f64;
+    sums.into_iter().filter(often).collect()
 }
 
 /// Adds the table, the answer and the power of the tests to the report.
-fn tell(instruction: &Instruction, request: RandomRequest, classes: &[Class], report: &mut Report) {
-    let asked: Vec<&Class> = classes.iter().filter(|class| class.frequency.draws > 0).collect();
-    let frequencies: Vec<Frequency> = asked.iter().map(|class| class.frequency).collect();
-    let RandomRounding { bits } = request.rounding;
-    let row = |class: &&Class| {
-        let Frequency { distance, draws, away } = class.frequency;
-        let limits = request.rounding.limits(distance, draws, frequencies.len());
+fn tell(run: &Run, report: &mut Report) {
+    let (instruction, bits) = (run.instruction, run.program.random_bits().unwrap_or(0));
+    let rounding = RandomRounding { bits };
+    let distance = |words: u64| words as f64 / 2f64.powi(bits as i32);
+    let frequency = |((_, low, high), counts): (&(bool, u64, u64), &Counts)| {
+        let Counts { draws, away, .. } = *counts;
+        Frequency { distance: distance(*low), farthest: distance(*high), draws, away }
+    };
+    let frequencies: Vec<Frequency> = run.counts.iter().map(frequency).collect();
+    let row = |(((negative, ..), counts), frequency): ((&(bool, u64, u64), &Counts), &Frequency)| {
+        let Frequency { distance, farthest, draws, away } = *frequency;
+        let limits = rounding.limits(frequency, frequencies.len());
         RandomRoundingRow {
             instruction: instruction.name.clone(),
-            negative: instruction.d.decode(class.neighbours[0]).negative,
+            negative: *negative,
             distance,
+            farthest,
             draws,
             away,
             least: limits.least,
             most: limits.most,
-            others: class.others,
-            holds: limits.accept(away) && class.others == 0,
+            others: counts.others,
+            holds: limits.accept(away) && counts.others == 0,
         }
     };
-    let rows: Vec<RandomRoundingRow> = asked.iter().map(row).collect();
+    let rows: Vec<RandomRoundingRow> = run.counts.iter().zip(&frequencies).map(row).collect();
     let held = rows.iter().all(|row| row.holds);
-    report.holds &= held && !rows.is_empty();
+    report.holds &= held;
     let draws: u64 = frequencies.iter().map(|frequency| frequency.draws).sum();
     let random = counted(bits.into(), "random bit");
-    report.answer = Some(format!(
-        "{instruction}: {} roundings at {} {} as frequent as {random} make them.",
+    let answer = format!(
+        "{instruction}: {} roundings {} as frequent as {random} make them.",
         grouped(draws as i64),
-        counted(rows.len() as u64, "distance and sign"),
         if held { "are neighbours of the sum, and" } else { "are not all neighbours of the sum, or not" }
-    ));
-    let power = |fault| format!("{:.6}", request.rounding.power(&frequencies, fault));
+    );
+    report.answer = Some(report.answer.take().map_or(answer.clone(), |before| format!("{before} {answer}")));
+    let power = |fault| format!("{:.6}", rounding.power(&frequencies, fault));
+    let noticed = match rounding.noticed(&frequencies) {
+        Some(bias) => {
+            format!("The tests notice a chance that is off by 1/{} with a probability of {SURE} at least.", 1.0 / bias)
+        }
+        None => "The tests notice no bias surely; ask for more cases.".into(),
+    };
     report.notes.push(format!(
         "A right unit fails with a probability of {FALSE_ALARM:e} at most. A unit with {} fails with {}, one whose chance is 1/64 too \
-         high with {}, too low with {}.",
+         high with {}, too low with {}. {noticed}",
         counted((bits / 2).into(), "random bit"),
         power(RandomFault::Bits(bits / 2)),
         power(RandomFault::Bias(BIAS)),
@@ -266,17 +367,15 @@ fn tell(instruction: &Instruction, request: RandomRequest, classes: &[Class], re
 mod tests {
     use super::*;
     use crate::{
-        device::{Execution, ExecutionKind, Identity},
-        format::Real,
+        device::{Execution, ExecutionKind, Identity, ModelDevice},
         inputs::random,
         isa::{self, Codes},
     };
 
-    /// A unit that adds exactly, and rounds by its own random bits with a fault.
+    /// A unit that rounds by its own random bits with a fault.
     struct RandomUnit {
         identity: Identity,
-        sum: Evaluator,
-        bits: u32,
+        program: Program,
         bias: f64,
         wrong_neighbour: bool,
         drawn: u64,
@@ -295,19 +394,14 @@ mod tests {
             let mut codes = Codes::zeros(i.d, tiles.count * i.m * i.n);
             for at in 0..codes.len() {
                 let case = tiles.case(i, at / (i.m * i.n), at / i.n % i.m, at % i.n);
-                let value = self.sum.program().instruction.d.value(self.sum.dot(&case));
+                let neighbours = self.program.neighbours(&case).unwrap();
                 self.drawn += 1;
-                let mut word = random(7, self.drawn) >> 32;
                 // A bias is a chance of its own to round up what the random bits would not.
                 let biased = random(8, self.drawn) as f64 / 2f64.powi(64) < self.bias;
-                if biased {
-                    word = u64::MAX;
-                }
-                let rounding = Rounding::Sr { random: word, bits: self.bits };
-                let code = i.d.encode(&value, rounding, Overflow::Standard).unwrap_or(0);
-                let exact = matches!(value, Real::Finite(value) if value.is_zero());
+                let code = neighbours.code(if biased { u64::MAX } else { random(7, self.drawn) >> 32 });
                 // The code after next is no neighbour, whichever of the two this is.
-                codes.set(at, code + 2 * u64::from(self.wrong_neighbour && !exact && self.drawn.is_multiple_of(100)));
+                let wrong = self.wrong_neighbour && neighbours.outward > 0 && self.drawn.is_multiple_of(100);
+                codes.set(at, code + 2 * u64::from(wrong));
             }
             Ok(codes)
         }
@@ -315,34 +409,67 @@ mod tests {
 
     const NAME: &str = "mma.m16n8k16.f32.f16.f16.f32";
 
-    fn report(bits: u32, bias: f64, wrong_neighbour: bool) -> Report {
-        let instruction = &isa::find(NAME).unwrap();
-        // The sum of this model keeps every bit that the operands here have.
-        let model = exact(instruction);
-        let sum = sum(&model, &part(instruction)).unwrap();
-        let identity = Identity::new("exec:unit", "a unit that rounds at random");
-        let mut unit = RandomUnit { identity, sum, bits, bias, wrong_neighbour, drawn: 0 };
+    /// A model of a sum whose last rounding has this output.
+    fn model(output: &str) -> Model {
+        let text = format!(
+            "name = 'exact'\ntitle = 'exact'\nversion = 1\narchitectures = ['sm_90a']\n[[rule]]\ninstructions = ['{NAME}']\n\
+             evidence = [{{ assumed = 'a test' }}]\nstep = 'exact'\n\
+             result = {{ format = 'f64', rounding = 'RZ' }}\noutput = {output}\nnan = '0x7fffffff'\n"
+        );
+        Model::parse(&text, "exact").unwrap()
+    }
+
+    fn stochastic(bits: u32) -> Model {
+        model(&format!("{{ rounding = 'SR', random-bits = {bits} }}"))
+    }
+
+    fn compared(device: &mut dyn Device, model: &Model, bits: Option<u32>) -> Report {
         let mut report = Report::new("verify", "tcnum verify");
-        let request = RandomRequest { rounding: RandomRounding { bits: 16 }, cases: 400_000 };
-        verify(&mut unit, &model, instruction, request, &mut report).unwrap();
+        let request = RandomRequest { bits, cases: 480_000, seed: 3, nans: Nans::ByCode };
+        verify(device, model, &isa::find(NAME).unwrap(), request, &mut report).unwrap();
         report
     }
 
-    /// A model of an exact sum.
-    fn exact(instruction: &Instruction) -> Model {
-        let text = format!(
-            "name = 'exact'\ntitle = 'exact'\nversion = 1\narchitectures = ['sm_90a']\n[[rule]]\ninstructions = ['{}']\n\
-             evidence = [{{ assumed = 'a test' }}]\nstep = 'exact'\n\
-             result = {{ format = 'f32', rounding = 'RNE' }}\nnan = '0x7fffffff'\n",
-            instruction.name
-        );
-        Model::parse(&text, "exact").unwrap()
+    /// A unit with so many bits, compared with a model that has 16.
+    fn report(bits: u32, bias: f64, wrong_neighbour: bool) -> Report {
+        let identity = Identity::new("exec:unit", "a unit that rounds at random");
+        let program = stochastic(bits).program(&isa::find(NAME).unwrap()).unwrap();
+        let mut unit = RandomUnit { identity, program, bias, wrong_neighbour, drawn: 0 };
+        compared(&mut unit, &stochastic(16), None)
     }
 
     #[test]
     fn a_unit_with_the_bits_it_claims_holds() {
         let report = report(16, 0.0, false);
         assert!(report.holds, "{:?} {:?}", report.answer, report.notes);
+    }
+
+    #[test]
+    fn a_simulated_unit_agrees_with_its_model_alone() {
+        let device = |model: &Model| ModelDevice::of(model.clone());
+        let (eight, two) = (stochastic(8), stochastic(2));
+        let nearest = model("{ rounding = 'RNE' }");
+        let report = compared(&mut device(&eight), &eight, None);
+        assert!(report.holds && report.notes[0].contains("a chance that is off by 1/"), "{:?}", report.notes);
+        // The bits may come from the request where the model rounds otherwise.
+        assert!(compared(&mut device(&eight), &nearest, Some(8)).holds);
+        for wrong in [&two, &nearest] {
+            let report = compared(&mut device(wrong), &eight, None);
+            assert!(!report.holds, "{:?}", report.answer);
+        }
+        assert!(!compared(&mut device(&eight), &two, None).holds);
+    }
+
+    #[test]
+    fn the_random_bits_of_a_simulated_unit_follow_from_the_seed() {
+        let (model, i) = (stochastic(8), &isa::find(NAME).unwrap());
+        let tiles = Sequence::Random { seed: 1 }.tiles(i, 0, 4);
+        let codes = |seed| {
+            let mut device = ModelDevice::of(model.clone());
+            device.draw_by(seed);
+            device.execute(i, &tiles).unwrap()
+        };
+        assert!(codes(1) == codes(1) && codes(1) != codes(2));
     }
 
     #[test]
@@ -357,7 +484,7 @@ mod tests {
     #[test]
     fn a_result_that_is_not_rounded_is_refused() {
         let instruction = &isa::find("mma.m16n8k32.s32.s8.s8.s32").unwrap();
-        let error = sum(&Model::load("hopper").unwrap(), instruction).err().unwrap();
+        let error = program(&Model::load("hopper").unwrap(), instruction, Some(8)).err().unwrap();
         assert!(error.exit_status() == 2 && error.to_string().contains("no floating-point format"), "{error}");
     }
 }

@@ -58,6 +58,9 @@ pub fn differences(
     device: Option<(&str, &Model)>,
 ) -> Result<Vec<Table>> {
     let mut listing = Listing::default();
+    // A unit that draws random bits took steps that its model cannot repeat.
+    let repeats = |model: &Model, part: &Part| part.run.instruction().is_ok_and(|i| model.evaluator(&i).is_ok());
+    let device = device.filter(|(_, model)| parts.iter().all(|part| repeats(model, part)));
     let arithmetics: Vec<(&str, &Model)> = device.into_iter().chain(model).collect();
     let called = device.map(|(name, _)| format!("device {name}"));
     let names: Vec<String> = called.into_iter().chain(model.map(|(name, _)| format!("model {name}"))).collect();

@@ -12,8 +12,8 @@ use super::{
     draft::Draft,
     evidence::{self, Evidence, sources},
     limits::{
-        EXPONENT, GROUP_BITS, LANES, PLACE, REACH, WIDTH, alignment, at_least_one, group, lanes, late, nan_factors,
-        nan_operands, nodes, normalised, outside, parts, patterns, split, sum_format,
+        EXPONENT, GROUP_BITS, LANES, PLACE, RANDOM_BITS, REACH, WIDTH, alignment, at_least_one, group, lanes, late,
+        nan_factors, nan_operands, nodes, normalised, output, outside, parts, patterns, split, sum_format,
     },
     lowering, near,
     node::{Indices, NodeKind, NodeResult, Term},
@@ -533,14 +533,16 @@ KEYS: RuleKey {
         ],
     }
     output: Option<Conversion> = "output" {
-        meaning: "conversion of the last value to D's format; absent: to nearest",
-        values: "{ rounding, overflow }",
+        meaning: "conversion of the last value to D's format; SR: the unit adds random bits of its own below the last place and truncates, so that D is one of two neighbours; absent: to nearest",
+        values: "{ rounding, overflow, random-bits }: RNE, RNA, RZ, RU, RD, RO or SR; standard (the default), infinity, nan, saturate or saturate-finite; with SR alone, 1 to 32",
         variants: FLOATING,
+        check: output,
         lower: |r, d| d.output = r.output,
         setting: says("conversion of the last value to D").sets("conversion to D").near(|_| Vec::new()).joint().shapes(&["result", "overflow"]).searched(near::conversions),
         within: &[
             ("rounding", says("rounding of the last value to D").near(near::roundings)),
             ("overflow", says("overflow of the last value in D").usual("standard").near(near::overflows)),
+            ("random-bits", says("random bits of the last rounding").limited(RANDOM_BITS)),
         ],
     }
     wrap: Option<Wrap> = "wrap" {

@@ -5,7 +5,7 @@ use super::{
     pattern,
     rule::{Alignment, NanOperand, Parts, Rounded, Split, Start, Step, Wrap},
 };
-use crate::format::{Format, Zeros};
+use crate::format::{Format, Rounding, Zeros};
 
 /// Range of `alignment.bits` and the other widths: the exact sum of a group fits into 128 bits.
 pub(super) const WIDTH: [i32; 2] = [0, 60];
@@ -13,6 +13,8 @@ pub(super) const WIDTH: [i32; 2] = [0, 60];
 pub(super) const REACH: [i32; 2] = [1, 60];
 /// Range of the places of a sticky bit below the last kept bit.
 pub(super) const PLACE: [i32; 2] = [1, 32];
+/// Range of the random bits of a rounding.
+pub(super) const RANDOM_BITS: [i32; 2] = [1, 32];
 /// Bits of the range of a group of integer products.
 pub(super) const GROUP_BITS: [i32; 2] = [2, 64];
 /// Range of the number of lanes, at most the products of a group.
@@ -87,6 +89,17 @@ pub(super) fn split(rule: &Rule) -> Option<String> {
         return Some("'split' has no effect with step 'fma', whose products are not cut into pieces".into());
     }
     a.iter().chain(b).any(|width| *width == 0).then(|| "'split' has a piece of 0 bits".into())
+}
+
+/// Checks the conversion to D: random bits belong to stochastic rounding.
+pub(super) fn output(rule: &Rule) -> Option<String> {
+    let output = rule.output?;
+    let stochastic = matches!(output.rounding, Rounding::Sr { .. });
+    match (stochastic, output.random_bits) {
+        (true, None) => Some("'output.rounding' is SR, which needs 'output.random-bits'".into()),
+        (false, Some(_)) => Some("'output.random-bits' has no effect unless 'output.rounding' is SR".into()),
+        _ => None,
+    }
 }
 
 /// Checks the parts of k.

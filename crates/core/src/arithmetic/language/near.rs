@@ -339,9 +339,9 @@ pub(super) fn between(site: &Site) -> Values {
 /// Conversions to D that are not to nearest, or do not overflow in the standard way.
 pub(super) fn conversions(site: &Site) -> Values {
     let roundings = [Rounding::Rz, Rounding::Ru, Rounding::Rd, Rounding::Rna, Rounding::Ro];
-    let roundings = roundings.map(|rounding| Conversion { rounding, overflow: Overflow::Standard });
+    let roundings = roundings.map(|rounding| Conversion::new(rounding, Overflow::Standard));
     let overflows = [Overflow::Infinity, Overflow::Saturate, Overflow::Nan];
-    let overflows = overflows.map(|overflow| Conversion { rounding: Rounding::Rne, overflow });
+    let overflows = overflows.map(|overflow| Conversion::new(Rounding::Rne, overflow));
     let all = roundings.into_iter().chain(overflows).filter(|_| site.is_absent_in_groups());
     all.map(|conversion| Some(KeyValue::Conversion(conversion))).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::values::{format_name, rounding, standard};
+use super::values::{format_name, output_rounding, rounding, standard};
 use crate::{
     base::words::words,
     format::{Format, Overflow, Rounding},
@@ -405,14 +405,29 @@ impl Late {
 
 /// Conversion of the last value to a code of D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Conversion {
-    /// Rounding direction.
-    #[serde(deserialize_with = "rounding")]
+    /// Rounding direction. The bits of SR are `random_bits`.
+    #[serde(deserialize_with = "output_rounding")]
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard")]
     pub overflow: Overflow,
+    /// Random bits that the unit draws for each rounding with SR.
+    pub random_bits: Option<u32>,
+}
+
+impl Conversion {
+    /// Conversion without random bits.
+    pub fn new(rounding: Rounding, overflow: Overflow) -> Conversion {
+        Conversion { rounding, overflow, random_bits: None }
+    }
+
+    /// Stochastic rounding with this many random bits of the unit.
+    pub fn stochastic(random_bits: u32) -> Conversion {
+        let rounding = Rounding::Sr { random: 0, bits: random_bits };
+        Conversion { rounding, overflow: Overflow::Standard, random_bits: Some(random_bits) }
+    }
 }
 
 /// Rounding to a format.

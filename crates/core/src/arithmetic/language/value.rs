@@ -328,7 +328,7 @@ macro_rules! tables {
 
 tables! {
     Rounded: "format" = format, "rounding" = rounding, "overflow" = overflow, "subnormals" = subnormals, "tininess" = tininess, "overflow-test" = overflow_test;
-    Conversion: "rounding" = rounding, "overflow" = overflow;
+    Conversion: "rounding" = rounding, "overflow" = overflow, "random-bits" = random_bits;
     Alignment: "bits" = bits, "rounding" = rounding, "floor" = floor, "sticky" = sticky, "reach" = reach, "sticky-place" = sticky_place, "carry" = carry, "saturates" = saturates, "complement" = complement, "complement-zeros" = complement_zeros, "c-bits" = c_bits;
     Lanes: "period" = period, "bits" = bits, "rounding" = rounding;
     Late: "sum-bits" = sum_bits, "c-bits" = c_bits, "rounding" = rounding, "drop" = drop, "floor" = floor;

@@ -23,6 +23,17 @@ pub(super) fn rounding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rou
         .ok_or_else(|| D::Error::custom(format!("unknown rounding '{name}'; expected RNE, RNA, RZ, RU, RD or RO")))
 }
 
+/// Rounding of the last value, which can be stochastic.
+/// The number of its random bits is a key of its own.
+pub(super) fn output_rounding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rounding, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let stochastic = Rounding::Sr { random: 0, bits: 1 };
+    let is_stochastic = name.eq_ignore_ascii_case(stochastic.name());
+    Rounding::parse(&name)
+        .or(is_stochastic.then_some(stochastic))
+        .ok_or_else(|| D::Error::custom(format!("unknown rounding '{name}'; expected RNE, RNA, RZ, RU, RD, RO or SR")))
+}
+
 pub(super) fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(Some).ok_or_else(|| {

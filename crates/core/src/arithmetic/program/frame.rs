@@ -1,7 +1,7 @@
 //! Beginning and end of a program: settings of the whole instruction, and conflicts with it.
 
 use super::{
-    super::{Rounded, SpecialOperands, Specials, Step, ZeroSign, ZeroTerms, language::draft::Draft},
+    super::{Conversion, Rounded, SpecialOperands, Specials, Step, ZeroSign, ZeroTerms, language::draft::Draft},
     Destination, InvalidOperations, OperationStep, Output, Program, Scaling, Source, Unpack,
 };
 use crate::{
@@ -137,7 +137,10 @@ impl<'a> Frame<'a> {
         let nan_operands = || draft.root().map_or_else(Vec::new, |root| root.nan_operands.clone());
         let target = ResultTarget {
             format: i.d,
-            rounding: draft.output.map_or(Rounding::Rne, |to| to.rounding),
+            rounding: match draft.output {
+                Some(Conversion { random_bits: Some(bits), .. }) => Rounding::Sr { random: 0, bits },
+                output => output.map_or(Rounding::Rne, |to| to.rounding),
+            },
             overflow: draft.output.map_or(Overflow::Standard, |to| to.overflow),
             nan: self.nan,
         };

@@ -11,7 +11,7 @@ use super::{
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Sum, Unpack,
 };
 use crate::{
-    format::{Format, Overflow},
+    format::{Format, Overflow, Rounding},
     softfloat::ResultTarget,
 };
 
@@ -207,7 +207,11 @@ fn target(to: &ResultTarget) -> String {
         Overflow::Saturate => ", saturating",
         Overflow::SaturateFinite => ", finite results saturating",
     };
-    format!("{} {}{overflow}, NaN {:#x}", to.format, to.rounding.name(), to.nan)
+    let random = match to.rounding {
+        Rounding::Sr { bits, .. } => format!(" with {bits} random bits"),
+        _ => String::new(),
+    };
+    format!("{} {}{random}{overflow}, NaN {:#x}", to.format, to.rounding.name(), to.nan)
 }
 
 fn nans(order: &[NanOperand]) -> String {

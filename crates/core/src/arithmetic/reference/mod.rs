@@ -5,7 +5,8 @@ mod observer;
 mod sum;
 
 use super::{
-    Destination, ElementaryOperation, Factors, IntegerSum, Multiply, NanOperand, Program, Scaling, Source, Unpack,
+    Destination, ElementaryOperation, Factors, IntegerSum, Multiply, NanOperand, Neighbours, Program, Scaling, Source,
+    Unpack,
 };
 use crate::{
     format::Format,
@@ -29,18 +30,31 @@ pub(super) fn run<O: Observer>(program: &Program, case: &Case, observer: &mut O)
         return integer(program, sum, case, observer);
     }
     let mut machine = Machine { program, inputs: Inputs::new(program, case), values: Vec::new(), observer };
-    if let Some(special) = program.specials.as_ref().and_then(|order| machine.special(order)) {
-        machine.observer.line(|| ExplanationLine::new(None, "products and c", special.value));
-        return machine.output(special);
+    let total = machine.total();
+    machine.output(total)
+}
+
+/// The codes that the random bits of the last rounding choose between.
+///
+/// # Panics
+/// Like [`run`].
+pub(super) fn neighbours(program: &Program, bits: u32, case: &Case) -> Neighbours {
+    let observer = &mut Silent;
+    let mut machine = Machine { program, inputs: Inputs::new(program, case), values: Vec::new(), observer };
+    let total = machine.total();
+    let code = |random| {
+        let rounding = Rounding::Sr { random, bits };
+        machine.code(&total, &ResultTarget { rounding, ..program.output.target })
+    };
+    let words = 1u64 << bits;
+    let codes = [code(0), code(words - 1)];
+    // The larger the random bits, the larger the magnitude: the words that round up are the last ones.
+    let (mut down, mut up) = (0, words - 1);
+    while codes[0] != codes[1] && up - down > 1 {
+        let middle = down + (up - down) / 2;
+        if code(middle) == codes[0] { down = middle } else { up = middle }
     }
-    for number in 0..program.steps.len() {
-        machine.observer.begin(Some(number));
-        let values = machine.step(number);
-        machine.values.push(values);
-    }
-    machine.observer.begin(None);
-    let last = machine.value(program.output.value);
-    machine.output(last)
+    Neighbours { codes, bits, outward: if codes[0] == codes[1] { 0 } else { words - up } }
 }
 
 /// Decoded operands of one dot-product-add, by stored k.
@@ -96,6 +110,22 @@ struct Machine<'a, O> {
 }
 
 impl<O: Observer> Machine<'_, O> {
+    /// The last value, before its conversion to D.
+    fn total(&mut self) -> Held {
+        let program = self.program;
+        if let Some(special) = program.specials.as_ref().and_then(|order| self.special(order)) {
+            self.observer.line(|| ExplanationLine::new(None, "products and c", special.value));
+            return special;
+        }
+        for number in 0..program.steps.len() {
+            self.observer.begin(Some(number));
+            let values = self.step(number);
+            self.values.push(values);
+        }
+        self.observer.begin(None);
+        self.value(program.output.value)
+    }
+
     fn value(&self, source: Source) -> Held {
         match source {
             Source::C => self.inputs.c,
@@ -275,14 +305,18 @@ impl<O: Observer> Machine<'_, O> {
 
     /// Code of D of the last value.
     fn output(&mut self, total: Held) -> u64 {
-        let output = &self.program.output;
-        let code = match output.passes_nan && total.is_nan() {
-            true => total.quiet_nan(output.target.format).unwrap_or(output.target.nan),
-            false => output.target.round(&total.value),
-        };
+        let target = &self.program.output.target;
+        let code = self.code(&total, target);
         let unrounded = Unrounded { value: total.value, terms: None };
-        self.observer.line(|| rounding(None, "D", unrounded, &output.target, code));
+        self.observer.line(|| rounding(None, "D", unrounded, target, code));
         code
+    }
+
+    fn code(&self, total: &Held, target: &ResultTarget) -> u64 {
+        match self.program.output.passes_nan && total.is_nan() {
+            true => total.quiet_nan(target.format).unwrap_or(target.nan),
+            false => target.round(&total.value),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    arithmetic::{Model, Program},
     base::interrupt,
     inputs::{Sequence, record_batch},
     isa::{self, Codes, Instruction, Tiles},
@@ -79,7 +80,8 @@ pub fn offered(names: &[String]) -> Result<Vec<Instruction>> {
 /// Checks the program in `command` on each of `instructions`, and adds a row per check to `rows`.
 /// Tiles are drawn from `seed`. The checks cover the greeting, batches of several sizes, zeros, repeatability in
 /// another order, batch and session, both ways to end, and an unknown instruction. The program may decline instructions
-/// unless `all` is set.
+/// unless `all` is set. Instructions that draw random bits, by the model that the program names, are returned with it:
+/// their outputs have to be neighbours of the model's sum, and the frequencies are for the caller to test.
 ///
 /// # Errors
 /// A request error: no program, or one that cannot be started; [`Error::Interrupted`].
@@ -90,7 +92,22 @@ pub fn check(
     all: bool,
     seed: u64,
     rows: &mut Vec<ExecCheckRow>,
-) -> Result<()> {
+) -> Result<Vec<(Instruction, Model)>> {
+    let words = program_words(command)?;
+    let mut check = ProgramCheck { words: &words, timeout, seed, protocol: None, rows, drawing: Vec::new() };
+    let mut accepted = None;
+    for instruction in instructions {
+        interrupt::check()?;
+        if check.instruction(instruction, all)? {
+            accepted = accepted.or(Some(instruction));
+        }
+    }
+    accepted.map_or(Ok(()), |instruction| check.unknown(instruction))?;
+    Ok(check.drawing)
+}
+
+/// The words of a program and its arguments, given as words or as one line, with or without `exec:`.
+pub(super) fn program_words(command: &[String]) -> Result<Vec<String>> {
     let words = match command {
         [line] => words::split(match &DeviceName::from(line.as_str()) {
             DeviceName::Exec(command) => command,
@@ -99,18 +116,10 @@ pub fn check(
         .map_err(Error::request)?,
         words => words.to_vec(),
     };
-    if words.first().is_none_or(String::is_empty) {
-        return Err(Error::request("no program is named; write tcnum exec-check PROGRAM ARGS"));
+    match words.first().is_none_or(String::is_empty) {
+        true => Err(Error::request("no program is named; write tcnum exec-check PROGRAM ARGS")),
+        false => Ok(words),
     }
-    let mut check = ProgramCheck { words: &words, timeout, seed, protocol: None, rows };
-    let mut accepted = None;
-    for instruction in instructions {
-        interrupt::check()?;
-        if check.instruction(instruction, all)? {
-            accepted = accepted.or(Some(instruction));
-        }
-    }
-    accepted.map_or(Ok(()), |instruction| check.unknown(instruction))
 }
 
 /// True if the program properly declined every instruction, so that no tile was executed.
@@ -146,6 +155,8 @@ struct ProgramCheck<'a> {
     /// Protocol version by which it accepted an instruction.
     protocol: Option<u32>,
     rows: &'a mut Vec<ExecCheckRow>,
+    /// Instructions that draw random bits by the model that the program names.
+    drawing: Vec<(Instruction, Model)>,
 }
 
 /// The program's conduct, right or wrong.
@@ -209,7 +220,16 @@ impl ProgramCheck<'_> {
             }
             Err(refusal) => Err(refusal.to_string()),
         };
-        self.row(&i.name, "repeats itself", again.and_then(|again| alike(i, &once, &again, inexact)));
+        let stated = session.model.as_ref().and_then(|name| Model::load(name).ok());
+        let program = stated.as_ref().and_then(|model| model.program(i).ok());
+        match program.filter(|program| program.random_bits().is_some()) {
+            Some(program) => {
+                let verdict = again.and_then(|again| neighbours(&program, &tiles, &once, &again));
+                self.row(&i.name, "rounds at random", verdict);
+                self.drawing.extend(stated.map(|model| (i.clone(), model)));
+            }
+            None => self.row(&i.name, "repeats itself", again.and_then(|again| alike(i, &once, &again, inexact))),
+        }
         Ok(true)
     }
 
@@ -278,6 +298,31 @@ fn joined(i: &Instruction, parts: impl Iterator<Item = Tiles>) -> Tiles {
     let mut all = Tiles::zeros(i, 0);
     parts.for_each(|part| all.extend(&part));
     all
+}
+
+/// Compares outputs with the results that random bits choose between.
+/// `backward` are the outputs of the same tiles in reverse order.
+fn neighbours(program: &Program, tiles: &Tiles, once: &Codes, backward: &Codes) -> Conduct {
+    let Instruction { m, n, .. } = program.instruction;
+    let (mut rounded, mut differing) = (0, 0);
+    for at in 0..once.len() {
+        let (tile, row, column) = (at / (m * n), at / n % m, at % n);
+        let again = backward.get((tiles.count - 1 - tile) * m * n + at % (m * n));
+        let neighbours = program.neighbours(&tiles.case(&program.instruction, tile, row, column));
+        let codes = neighbours.map_or([0; 2], |neighbours| neighbours.codes);
+        if let Some(code) = [once.get(at), again].iter().find(|code| !codes.contains(code)) {
+            let [inner, outer] = codes;
+            return Err(format!(
+                "tile {tile}, row {row}, column {column}: {code:#x}, which is neither {inner:#x} nor {outer:#x}, the neighbours of the \
+                 model's sum"
+            ));
+        }
+        rounded += usize::from(codes[0] != codes[1]);
+        differing += usize::from(once.get(at) != again);
+    }
+    Ok(format!(
+        "every output is a neighbour of the model's sum; {differing} of {rounded} that are rounded differ in another session"
+    ))
 }
 
 /// Compares outputs with the outputs of the same tiles in reverse order.

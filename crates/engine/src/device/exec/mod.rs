@@ -10,7 +10,7 @@ mod words;
 
 use std::{
     fmt::Display,
-    io,
+    io, thread,
     time::{Duration, Instant},
 };
 
@@ -48,6 +48,8 @@ pub struct ExecDevice {
     answered: usize,
     /// Protocol version of the program's answers.
     protocol: Option<u32>,
+    /// Further sessions, which share the tiles.
+    others: Vec<ExecDevice>,
 }
 
 impl ExecDevice {
@@ -63,8 +65,21 @@ impl ExecDevice {
         if words.first().is_none_or(String::is_empty) {
             return Err(wrong("no program is named"));
         }
+        Ok(ExecDevice::started_by(command, words, timeout))
+    }
+
+    /// Makes the device of [`check`]'s program.
+    ///
+    /// # Errors
+    /// As [`check`], before the program starts.
+    pub fn of_words(command: &[String], timeout: Duration) -> Result<ExecDevice> {
+        Ok(ExecDevice::started_by(&command.join(" "), check::program_words(command)?, timeout))
+    }
+
+    fn started_by(command: &str, words: Vec<String>, timeout: Duration) -> ExecDevice {
         let identity = Identity::new(DeviceName::Exec(command.into()), "an external program");
-        Ok(ExecDevice { identity, words, timeout, session: None, pace: first_pace(), answered: 0, protocol: None })
+        let (pace, others) = (first_pace(), Vec::new());
+        ExecDevice { identity, words, timeout, session: None, pace, answered: 0, protocol: None, others }
     }
 
     /// Returns the session for `instruction`, and starts it if another or none is running.
@@ -110,30 +125,9 @@ impl ExecDevice {
     }
 }
 
-fn first_pace() -> Pace {
-    Pace::new(FIRST_TILES as u64, BATCH_TILES as u64)
-}
-
-/// The error for a program that cannot be started.
-fn not_started(device: &dyn Display, program: &str, error: &io::Error) -> Error {
-    let message = format!("{device}: '{program}' cannot be started: {error}");
-    match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Error::request(message),
-        _ => Error::device(message),
-    }
-}
-
-impl Device for ExecDevice {
-    fn identity(&self) -> &Identity {
-        &self.identity
-    }
-
-    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
-        self.session(instruction)?;
-        Ok(Execution { kind: ExecutionKind::External, opcodes: Vec::new() })
-    }
-
-    fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+impl ExecDevice {
+    /// Executes tiles in the session of this device alone.
+    fn answer(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         let i = instruction;
         let most = (BATCH_BYTES / i.tile_bytes()).clamp(1, BATCH_TILES);
         let mut d = Codes::zeros(i.d, 0);
@@ -160,6 +154,61 @@ impl Device for ExecDevice {
             from = to;
         }
         self.answered += tiles.count;
+        Ok(d)
+    }
+}
+
+fn first_pace() -> Pace {
+    Pace::new(FIRST_TILES as u64, BATCH_TILES as u64)
+}
+
+/// The error for a program that cannot be started.
+fn not_started(device: &dyn Display, program: &str, error: &io::Error) -> Error {
+    let message = format!("{device}: '{program}' cannot be started: {error}");
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Error::request(message),
+        _ => Error::device(message),
+    }
+}
+
+impl Device for ExecDevice {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
+        self.session(instruction)?;
+        Ok(Execution { kind: ExecutionKind::External, opcodes: Vec::new() })
+    }
+
+    fn share(&mut self, sessions: usize) {
+        let DeviceName::Exec(command) = &self.identity.name else { return };
+        let other = |_| ExecDevice::started_by(command, self.words.clone(), self.timeout);
+        self.others = (1..sessions).map(other).collect();
+    }
+
+    fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+        let each = tiles.count.div_ceil(1 + self.others.len()).max(1);
+        if each >= tiles.count {
+            return self.answer(instruction, tiles);
+        }
+        let mut others = std::mem::take(&mut self.others);
+        let rest: Vec<Tiles> =
+            (each..tiles.count).step_by(each).map(|from| tiles.slice(from, tiles.count.min(from + each))).collect();
+        let answers = thread::scope(|scope| {
+            let work = others.iter_mut().zip(&rest);
+            let running: Vec<_> =
+                work.map(|(other, part)| scope.spawn(move || other.answer(instruction, part))).collect();
+            let first = self.answer(instruction, &tiles.slice(0, each));
+            let gone = |_| Err(Error::device("a session of the program ended without a result"));
+            let later = running.into_iter().map(|thread| thread.join().unwrap_or_else(gone));
+            std::iter::once(first).chain(later).collect::<Vec<_>>()
+        });
+        self.others = others;
+        let mut d = Codes::zeros(instruction.d, 0);
+        for codes in answers {
+            d.extend(&codes?);
+        }
         Ok(d)
     }
 }
