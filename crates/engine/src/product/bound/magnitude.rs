@@ -60,7 +60,7 @@ pub struct OrderFreeBounds {
     /// The rates of errors along paths so far.
     rates: Arc<PathRates>,
     /// The errors of shares so far, by the exponents of the mean share and of the largest product.
-    shares: Known<(i32, Option<i32>), [(ErrorBound, ErrorBound); TRIED_SHARES.len()]>,
+    shares: Known<(i32, Option<i32>), [Share; TRIED_SHARES.len()]>,
 }
 
 /// Places in a binade at which the error of a chain is looked at.
@@ -69,8 +69,9 @@ const PLACES: usize = 16;
 const TRIED_SHARES: [i32; 3] = [0, 4, 8];
 /// Exponent of the least of these.
 const LEAST_SHARE: i32 = -1000;
-/// Binades below a sum from which on errors along a path count as relative, at least; and their step, a power of two.
+/// Binades below a sum from which on errors along a path count as relative, at least.
 const PATH_BINADES: i32 = 40;
+/// Step of these binades, a power of two.
 const PATH_STEP: i32 = 8;
 /// Places in a binade, in 64ths, between which the error along a path is looked at.
 ///
@@ -174,10 +175,10 @@ impl OrderFreeBounds {
                 let edge = |at: usize| least * (1.0 + at as f64 / PLACES as f64);
                 let rates = (0..PLACES).map(|at| f(edge(at + 1).next_down()).times(1.0 / edge(at)));
                 let rate = rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default();
-                (f(least), rate)
+                Share { below: f(least), rate }
             })
         });
-        let tried = of_share.map(|(below, rate)| (below, rate.times(magnitudes.sum)));
+        let tried = of_share.map(|share| (share.below, share.rate.times(magnitudes.sum)));
         let all = |(each, shared): &(ErrorBound, ErrorBound)| each.repeated(self.chains).plus(shared).finite();
         [alone].into_iter().chain(tried).min_by(|x, y| all(x).total_cmp(&all(y))).unwrap_or(alone)
     }
@@ -256,7 +257,16 @@ pub(super) fn has_branches(program: &Program) -> bool {
         || from(c, CountedErrors::PathOfC) < from(c, CountedErrors::All) * 0.99
 }
 
-/// What was computed for some keys, which are few.
+/// Errors of a chain by the magnitude of its terms.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    /// The error below the magnitude that is tried.
+    below: ErrorBound,
+    /// Largest quotient of error and magnitude from there on.
+    rate: ErrorBound,
+}
+
+/// Values that were computed, of keys that are few.
 #[derive(Debug)]
 struct Known<K, V>(Mutex<Vec<(K, V)>>);
 

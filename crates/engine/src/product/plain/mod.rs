@@ -143,7 +143,9 @@ impl PlainLanes {
     pub(super) const ONE: PlainLanes =
         PlainLanes { count: 1, piece: 1, join: AccumulatorJoin::Order, unrolled: 1, rest: LaneRest::Lanes };
 
-    /// Leaves out accumulators that get none of at most `terms` products: they add +0 to sums that begin from +0.
+    /// Leaves out accumulators that get none of at most `terms` products.
+    ///
+    /// They would add +0 to sums that begin from +0.
     fn shorten(&mut self, terms: usize) {
         if self.rest == LaneRest::After && terms < self.count * self.piece {
             *self = PlainLanes::ONE;
