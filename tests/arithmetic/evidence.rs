@@ -227,6 +227,7 @@ fn every_key_of_the_language_has_near_values() {
         ("products", "every k is summed once"),
         ("pieces", "every pair is multiplied once"),
         ("terms", "every node is a term once"),
+        ("output.random-bits", "results are drawn, and are no function"),
     ];
     // A rule that flushes says so by result-subnormals, and one with another test of overflow by overflow-test; a target that does is
     // rare, and only a search tries it.
