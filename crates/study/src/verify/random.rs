@@ -128,7 +128,8 @@ pub fn verify(
     let sums = chosen(&program, request.cases - drawn);
     if sums.is_empty() {
         return Err(Error::request(format!(
-            "{instruction}: no operands make a sum between two numbers of {}; choose another instruction",
+            "{instruction}: no operands make a sum between two numbers of {}, so no result is random; let 'result' keep more bits, or \
+             choose another instruction",
             part.d
         )));
     }
@@ -302,7 +303,10 @@ fn chosen(program: &Program, cases: u64) -> Vec<ChosenSum> {
     };
     let signed = [false, true].into_iter().flat_map(|negative| fractions.iter().map(move |of| (negative, *of)));
     let sums: Vec<ChosenSum> = signed.filter_map(of).collect();
-    let each = cases / sums.len().max(1) as u64;
+    if sums.iter().all(|sum| sum.neighbours.outward == 0) {
+        return Vec::new();
+    }
+    let each = cases / sums.len() as u64;
     let often =
         |sum: &ChosenSum| sum.neighbours.outward == 0 || sum.neighbours.chance() * each as f64 >= FEWEST_ANSWERS as f64;
     sums.into_iter().filter(often).collect()
@@ -479,6 +483,23 @@ mod tests {
             assert!(!report.holds, "{bits} {bias} {wrong}: {:?}", report.answer);
             assert!(report.notes[0].contains("fails with 1.000000"), "{}", report.notes[0]);
         }
+    }
+
+    /// Counterexample: sums that are numbers of D already passed whatever the bits.
+    #[test]
+    fn a_rule_that_rounds_before_its_random_rounding_is_refused() {
+        let text = format!(
+            "name = 'early'\ntitle = 'early'\nversion = 1\n[[rule]]\ninstructions = ['{NAME}']\nevidence = [{{ assumed = 'a test' }}]\n\
+             step = 'exact'\nresult = {{ format = 'f32', rounding = 'RZ' }}\noutput = {{ rounding = 'SR', random-bits = 8 }}\n\
+             nan = '0x7fffffff'\n"
+        );
+        let model = Model::parse(&text, "early").unwrap();
+        let request = RandomRequest { bits: None, cases: 480_000, seed: 3, nans: Nans::ByCode };
+        let mut report = Report::new("verify", "tcnum verify");
+        let instruction = isa::find(NAME).unwrap();
+        let error =
+            verify(&mut ModelDevice::of(model.clone()), &model, &instruction, request, &mut report).unwrap_err();
+        assert!(error.exit_status() == 2 && error.to_string().contains("no result is random"), "{error}");
     }
 
     #[test]
