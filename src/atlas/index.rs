@@ -118,8 +118,8 @@ fn subnormals(site: &Site, number: usize) -> String {
         let (_, arithmetic) = representative(&site.entries, &site.generations, number, format)?;
         Some((arithmetic.finding("subnormal A, B")?.to_string(), label.to_string()))
     };
-    let groups = crate::base::distinct::distinct(COLUMNS.iter().filter_map(|column| Some(of(column)?.0)));
     let all: Vec<(String, String)> = COLUMNS.iter().filter_map(of).collect();
+    let groups = crate::base::distinct::distinct(all.iter().map(|(words, _)| words.clone()));
     let labels = |words: &String| {
         all.iter().filter(|(other, _)| other == words).map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(", ")
     };

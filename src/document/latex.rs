@@ -47,6 +47,8 @@ const FLOATS: &str =
 struct Main {
     /// Name of its main file, without its ending.
     name: &'static str,
+    /// Beginning of its title.
+    kind: &'static str,
     /// Name of the file with its chapters, and the beginning of the names of its chapters.
     chapters: &'static str,
     part: &'static str,
@@ -56,10 +58,11 @@ struct Main {
 }
 
 /// The appendix of a project of its own.
-const APPENDIX: Main = Main { name: "main", chapters: "chapters", part: "", pages: PAGES, is_complete: true };
+const APPENDIX: Main = Main { name: "main", kind: "", chapters: "chapters", part: "", pages: PAGES, is_complete: true };
 /// The appendix as the supplement of a paper, and the paper.
-const SUPPLEMENT: Main = Main { name: "supplement", ..APPENDIX };
-const PAPER: Main = Main { name: "main", chapters: "paper", part: "paper-", pages: UPRIGHT, is_complete: false };
+const SUPPLEMENT: Main = Main { name: "supplement", kind: "Supplement. ", ..APPENDIX };
+const PAPER: Main =
+    Main { name: "main", kind: "", chapters: "paper", part: "paper-", pages: UPRIGHT, is_complete: false };
 
 /// Makes the files of the project; `main.tex` is its main file.
 pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
@@ -107,12 +110,9 @@ fn project(documents: &[(&Main, &Document)]) -> Vec<PaperFile> {
 impl Main {
     fn text(&self, document: &Document) -> String {
         let (title, lead) = (text::escaped(&document.title), text::escaped(&document.lead));
-        let (kind, begin, sources) = match (self.is_complete, self.name) {
-            (true, "supplement") => {
-                ("Supplement. ", format!("{lead}\n\\tableofcontents\n\\clearpage\n"), "\\nocite{*}\n")
-            }
-            (true, _) => ("", format!("{lead}\n\\tableofcontents\n\\clearpage\n"), "\\nocite{*}\n"),
-            (false, _) => ("", format!("{FLOATS}\\begin{{abstract}}\n{lead}\n\\end{{abstract}}\n"), ""),
+        let (begin, sources) = match self.is_complete {
+            true => (format!("{lead}\n\\tableofcontents\n\\clearpage\n"), "\\nocite{*}\n"),
+            false => (format!("{FLOATS}\\begin{{abstract}}\n{lead}\n\\end{{abstract}}\n"), ""),
         };
         format!(
             "% Compile with: pdflatex {name} && bibtex {name} && pdflatex {name} && pdflatex {name}\n\
@@ -130,6 +130,7 @@ impl Main {
              \\bibliography{{sources}}\n\
              \\end{{document}}\n",
             name = self.name,
+            kind = self.kind,
             chapters = self.chapters,
             key = citations::PROGRAM_KEY
         )

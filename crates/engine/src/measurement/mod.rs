@@ -81,7 +81,7 @@ const STEPS: &[(&str, Probe)] = &[
     ("monotonicity", monotonicity::measure),
 ];
 
-/// The tiles that the measurement asks of a device with this arithmetic, without those of the order.
+/// Questions of the measurement about a device with this arithmetic, except questions about the order.
 pub fn tiles_of(evaluator: &Evaluator) -> Tiles {
     let program = evaluator.program();
     let mut ask = |cases: &[Case]| Ok(cases.iter().map(|case| program.dot(case)).collect());
@@ -127,7 +127,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Tiles with the cases asked on their diagonals, those of the order left out.
+    /// Tiles with one case on each place of the diagonal. Cases about the order are not kept.
     pub fn tiles(&self) -> Tiles {
         let (i, mut seen) = (self.bench.i, HashSet::new());
         let cases: Vec<&Case> = self.bench.questions.iter().filter(|case| seen.insert(*case)).collect();

@@ -118,7 +118,7 @@ fn is_of_kit(i: &Instruction) -> bool {
 
 /// The kernel of an instruction of [`is_of_kit`].
 fn block_scale(i: &Instruction) -> String {
-    // Narrower codes lie in bytes, those of 4 bits in the middle, unless all operands have 4 bits.
+    // Codes of fewer than 8 bits take a byte each (4 bits: its middle), unless all operands have 4 bits.
     let bits = if i.k == 64 { 4 } else { 8 };
     let shift = |bits_of_code: u32| if bits == 8 && bits_of_code == 4 { 2 } else { 0 };
     let registers = i.d.bytes();

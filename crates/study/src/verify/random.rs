@@ -1,8 +1,8 @@
 //! A unit that draws its own random bits, against the sum that its model rounds.
 //!
-//! An eighth of the operands are those of any run. The others, c and one product, make sums at chosen distances from a number
-//! of D, each asked many times. An answer has to be a neighbour of its sum, and the answers away from zero have to be as
-//! frequent as the random bits make them.
+//! Seven eighths of the operands are c and one product: their sums have chosen distances from a number of D, and each is asked many
+//! times. The other operands are drawn, as in any run. Every answer has to be a neighbour of its sum, and the answers away from
+//! zero have to be as frequent as the random bits make them.
 
 use std::{collections::BTreeMap, ops::Range};
 
