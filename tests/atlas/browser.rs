@@ -131,7 +131,7 @@ fn the_form_shows_d_for_what_is_typed_and_for_links() {
             ("programs.js", &programs),
             ("calculator.js", INTERFACE),
             ("check.js", include_str!("check_page.js")),
-            ("page.html", &page(name, calculator::markup(&i, &generations, example, &SCRIPTS), "check.js")),
+            ("page.html", &page(name, calculator::markup(&i, example, &SCRIPTS), "check.js")),
         ];
         let said = opened(&node::folder(&format!("form-{name}")), &files);
         assert_eq!(said.trim(), format!("page.html: passed: {count} cases"), "{name}");

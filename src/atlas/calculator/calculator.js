@@ -21,6 +21,42 @@
     return element;
   };
 
+  // Form.
+
+  const field = (name, label = "") =>
+    `<div class="field"><label><span>${label}</span> <input type="text" name="${name}" inputmode="text" spellcheck="false"
+      autocapitalize="off"></label><output></output></div>`;
+  const places = Array.from({ length: chunk?.length ?? 0 }, (_, at) => `<option>${at}</option>`).join("");
+  const table = (name, label, caption, heads) =>
+    `<div class="table" tabindex="0" role="region" aria-label="${label}"><table class="${name}"><caption>${caption}</caption>
+      <thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join("")}</tr></thead><tbody></tbody></table></div>`;
+
+  form.insertAdjacentHTML("beforeend", `
+    <div class="choice">
+      <label>First generation <select name="one"></select></label>
+      <label>Second generation <select name="two"><option value="">none</option></select></label>
+    </div>
+    <div class="fields" role="group" aria-label="A in ${formatName("a")}, B in ${formatName("b")}"></div>
+    ${scale ? '<div class="scales" role="group" aria-label="Block scales"></div>' : ""}
+    <div class="addend">${field("c", "c")}</div>
+    <div class="buttons">
+      <button type="button" name="more">${chunk ? "Add a chunk" : "Add a term"}</button>
+      <button type="button" name="fewer">Remove the last</button>
+      <button type="reset">Show the example</button>
+    </div>`);
+  form.insertAdjacentHTML("afterend", `
+    <p class="verdict" role="status"></p>
+    ${table("results", "Results", "D of each generation, and the correctly rounded exact result.",
+      ["result", "D", "value", "compared with correct rounding", "evidence of what decided it"])}
+    ${table("steps", "Steps", "Steps in order. Values are exact, or rounded to 17 digits after a ~. Steps that differ are marked with ≠.",
+      ["step"])}
+    <template class="term"><div class="term">${field("a")}
+      ${chunk ? `<label>position <select name="position">${places}</select></label>` : ""}${field("b")}</div></template>
+    <template class="block"><div class="term">${field("scale_a")}${field("scale_b")}</div></template>`);
+  ["one", "two"].forEach((name, chosen) => [...generations.keys()].forEach((own, at) => {
+    form.elements[name].add(new Option(own, own, at === chosen, at === chosen));
+  }));
+
   // Fields.
 
   const all = (name) => [...form.querySelectorAll(`input[name=${name}], select[name=${name}]`)];

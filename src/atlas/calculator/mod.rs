@@ -4,7 +4,7 @@
 //!
 //! 1. [`EVALUATOR`], once for the site: the interpreter of programs, which sets the global `tcnum`;
 //! 2. the text of [`programs_script`], once for each page: the programs of one instruction;
-//! 3. [`INTERFACE`], once for the site: the behaviour of the form.
+//! 3. [`INTERFACE`], once for the site: the fields of the form and what they do.
 //!
 //! [`markup`] makes the part of a page that holds the form, with the `script` elements that load the three files.
 //! [`STYLE`] has the rules of its classes; it takes fonts and colours from the page.
@@ -20,7 +20,7 @@
 //! let generations = [generation("ampere")?, generation("hopper")?];
 //! let example = Case::zeros(&instruction);
 //! let scripts = Scripts { evaluator: "../evaluator.js", programs: "programs.js", interface: "../calculator.js" };
-//! let part = calculator::markup(&instruction, &generations, &example, &scripts).into_string();
+//! let part = calculator::markup(&instruction, &example, &scripts).into_string();
 //! assert!(part.contains("<form") && calculator::programs_script(&generations).contains("hopper"));
 //! # Ok(())
 //! # }

@@ -83,67 +83,14 @@ pub fn programs_script(generations: &[Generation]) -> String {
     format!("tcnum.kinds = {kinds};\ntcnum.generations = {rows};\ntcnum.programs = [\n{}\n];\n", programs.join(",\n"))
 }
 
-/// Part of a page that holds the form, filled with `example`, and loads the scripts.
+/// Part of a page that holds the form and loads the scripts.
+/// [`INTERFACE`](super::INTERFACE) makes the fields, and fills them with `example`.
 /// The first two generations are chosen at first; another choice and other operands are in the address of the page.
-pub fn markup(instruction: &Instruction, generations: &[Generation], example: &Case, scripts: &Scripts<'_>) -> Markup {
-    let i = instruction;
+pub fn markup(instruction: &Instruction, example: &Case, scripts: &Scripts<'_>) -> Markup {
     html! {
         div.calculator data-example=(json(example)) {
             noscript { p { "The calculator needs JavaScript." } }
-            form aria-label="Operands" autocomplete="off" {
-                p { (help(i)) }
-                div.choice {
-                    label { "First generation " select name="one" { (options(generations, 0)) } }
-                    label {
-                        "Second generation "
-                        select name="two" {
-                            option value="" selected[generations.len() < 2] { "none" }
-                            (options(generations, 1))
-                        }
-                    }
-                }
-                div.fields role="group" aria-label={ "A in " (i.a) ", B in " (i.b) } { }
-                @if i.scale.is_some() { div.scales role="group" aria-label="Block scales" { } }
-                div.addend { (field("c", "c")) }
-                div.buttons {
-                    button type="button" name="more" { @if i.is_sparse() { "Add a chunk" } @else { "Add a term" } }
-                    button type="button" name="fewer" { "Remove the last" }
-                    button type="reset" { "Show the example" }
-                }
-            }
-            p.verdict role="status" { }
-            div.table tabindex="0" role="region" aria-label="Results" {
-                table.results {
-                    caption { "D of each generation, and the correctly rounded exact result." }
-                    thead { tr {
-                        th scope="col" { "result" }
-                        th scope="col" { "D" }
-                        th scope="col" { "value" }
-                        th scope="col" { "compared with correct rounding" }
-                        th scope="col" { "evidence of what decided it" }
-                    } }
-                    tbody { }
-                }
-            }
-            div.table tabindex="0" role="region" aria-label="Steps" {
-                table.steps {
-                    caption { "Steps in order. Values are exact, or rounded to 17 digits after a ~. Steps that differ are marked with ≠." }
-                    thead { tr { th scope="col" { "step" } } }
-                    tbody { }
-                }
-            }
-            template.term {
-                div.term {
-                    (field("a", ""))
-                    @if let Some(chunk) = i.chunk() {
-                        label { "position " select name="position" {
-                            @for position in 0..chunk.length { option { (position) } }
-                        } }
-                    }
-                    (field("b", ""))
-                }
-            }
-            template.block { div.term { (field("scale_a", "")) (field("scale_b", "")) } }
+            form aria-label="Operands" autocomplete="off" { p { (help(instruction)) } }
             @for file in [scripts.evaluator, scripts.programs, scripts.interface] { script src=(file) { } }
         }
     }
@@ -178,22 +125,4 @@ fn help(i: &Instruction) -> String {
          Elements without a field are 0.{sparse}{scale_sentence}",
         i.a, i.b, i.c, i.d
     )
-}
-
-fn options(generations: &[Generation], chosen: usize) -> Markup {
-    html! {
-        @for (at, generation) in generations.iter().enumerate() {
-            option value=(generation.name) selected[at == chosen] { (generation.name) }
-        }
-    }
-}
-
-/// Field with its label, and a place for its code, its value or its error.
-fn field(name: &str, label: &str) -> Markup {
-    html! {
-        div.field {
-            label { span { (label) } " " input type="text" name=(name) inputmode="text" spellcheck="false" autocapitalize="off"; }
-            output { }
-        }
-    }
 }

@@ -41,12 +41,12 @@ fn example(entry: &Entry) -> Case {
 }
 
 /// Makes the section.
-pub(super) fn section(site: &Site, entry: &Entry) -> Markup {
+pub(super) fn section(entry: &Entry) -> Markup {
     let programs = format!("{}.js", entry.file);
     let scripts = Scripts { evaluator: "../evaluator.js", programs: &programs, interface: "../calculator.js" };
     html! {
         p { "The example shows a difference or a feature. Your operands stand in the address of the page, so that you can link to them." }
-        (markup(&entry.instruction, &generations(site, entry), &example(entry), &scripts))
+        (markup(&entry.instruction, &example(entry), &scripts))
     }
 }
 

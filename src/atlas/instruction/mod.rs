@@ -37,7 +37,7 @@ pub(super) fn page(site: &Site, entry: &Entry) -> Page {
     if entry.arithmetics.len() > 1 {
         sections.push(Section::new("differences", "Differences", differences::section(site, entry)));
     }
-    sections.push(Section::new("calculator", "Calculator", calculate::section(site, entry)));
+    sections.push(Section::new("calculator", "Calculator", calculate::section(entry)));
     sections.push(Section::new("rule", "Rule and program", arithmetic::rules(site, entry)));
     sections.push(Section::new("evidence", "Evidence", origin::evidence(site, entry)));
     sections.push(Section::new("where", "Native and emulated", origin::support(site, entry)));

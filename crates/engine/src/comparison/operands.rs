@@ -1,10 +1,15 @@
 //! Operands of a case in words.
 
+use std::ops::RangeInclusive;
+
 use super::Subject;
 use crate::{format::Format, isa::Case};
 
+/// Equal neighbours from which on they are one range.
+const RANGE: usize = 3;
+
 /// Words the nonzero operands of a case: `a[0] 0x3c00 = 1, b[0] 0x4000 = 2, c 0x3f800000 = 1`.
-/// Scalar instructions have all of them.
+/// Scalar instructions have all of them; three or more equal neighbours are one range: `a[0..7] 0x3c00 = 1`.
 pub fn operands(subject: &Subject, case: &Case) -> String {
     let [a, b, c, _] = subject.formats();
     let one = |name: String, format: &Format, code: u64| {
@@ -19,15 +24,24 @@ pub fn operands(subject: &Subject, case: &Case) -> String {
         Subject::Matrix(i) => {
             let mut words = Vec::new();
             let met: Vec<usize> = (0..case.a.len()).map(|at| case.logical(i, at)).collect();
-            for (at, &k) in met.iter().enumerate().filter(|&(at, &k)| (case.a[at], case.b[k]) != (0, 0)) {
-                words.push(one(format!("a[{at}]"), a, case.a[at]));
-                words.push(one(format!("b[{k}]"), b, case.b[k]));
+            let pair = |at: usize| (case.a[at], case.b[met[at]]);
+            for run in runs(case.a.len(), |x, y| pair(x) == pair(y) && met[y] - met[x] == y - x) {
+                let (first, last) = (*run.start(), *run.end());
+                if pair(first) != (0, 0) {
+                    words.push(one(named("a", first, last), a, case.a[first]));
+                    words.push(one(named("b", met[first], met[last]), b, case.b[met[first]]));
+                }
             }
             let lone = (0..case.b.len()).filter(|k| case.b[*k] != 0 && !met.contains(k));
             words.extend(lone.map(|k| one(format!("b[{k}] (not met)"), b, case.b[k])));
             if let Some(scale) = subject.scale() {
                 for (name, codes) in [("scale a", &case.scale_a), ("scale b", &case.scale_b)] {
-                    words.extend(codes.iter().enumerate().map(|(at, code)| one(format!("{name}[{at}]"), scale, *code)));
+                    let ranges = runs(codes.len(), |x, y| codes[x] == codes[y]);
+                    words.extend(
+                        ranges
+                            .into_iter()
+                            .map(|run| one(named(name, *run.start(), *run.end()), scale, codes[*run.start()])),
+                    );
                 }
             }
             words.push(one("c".into(), c, case.c));
@@ -35,4 +49,45 @@ pub fn operands(subject: &Subject, case: &Case) -> String {
         }
     };
     words.join(", ")
+}
+
+/// The elements from `first` to `last`: `a[0]`, `a[0..7]`.
+fn named(name: &str, first: usize, last: usize) -> String {
+    if first == last { format!("{name}[{first}]") } else { format!("{name}[{first}..{last}]") }
+}
+
+/// The runs of places, each like its first; fewer than [`RANGE`] places are runs of one.
+fn runs(length: usize, is_like: impl Fn(usize, usize) -> bool) -> Vec<RangeInclusive<usize>> {
+    let mut runs = Vec::new();
+    let mut first = 0;
+    while first < length {
+        let end = (first + 1..length).find(|at| !is_like(first, *at)).unwrap_or(length);
+        match end - first >= RANGE {
+            true => runs.push(first..=end - 1),
+            false => runs.extend((first..end).map(|at| at..=at)),
+        }
+        first = end;
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa;
+
+    #[test]
+    fn equal_neighbours_are_one_range_and_each_operand_is_named_once() {
+        let i = isa::find("mma.m16n8k8.f32.f16.f16.f32").unwrap();
+        let mut case = Case::dense(vec![0x3c00; 8], vec![0x4000; 8], 0);
+        case.a[3] = 0;
+        case.b[3] = 0;
+        case.b[7] = 0;
+        let words = operands(&Subject::Matrix(&i), &case);
+        assert_eq!(
+            words,
+            "a[0..2] 0x3c00 = 1, b[0..2] 0x4000 = 2, a[4..6] 0x3c00 = 1, b[4..6] 0x4000 = 2, a[7] 0x3c00 = 1, \
+             b[7] 0x0000 = 0, c 0x00000000 = 0"
+        );
+    }
 }

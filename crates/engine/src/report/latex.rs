@@ -95,9 +95,19 @@ fn real(text: &str) -> String {
 }
 
 /// Text in which LaTeX prints every character.
+/// A number to a whole power (`2^-24`) has a raised exponent.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut raised = 0;
+    for (at, c) in text.char_indices() {
+        if at < raised {
+            continue;
+        }
+        if let Some(exponent) = exponent(text, at) {
+            escaped += &format!("$^{{{exponent}}}$");
+            raised = at + 1 + exponent.len();
+            continue;
+        }
         match c {
             '\\' => escaped.push_str("\\textbackslash{}"),
             '~' => escaped.push_str("\\textasciitilde{}"),
@@ -128,6 +138,16 @@ pub fn escaped(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// The exponent behind the `^` at this place, if a number is raised to a whole power there.
+fn exponent(text: &str, at: usize) -> Option<&str> {
+    // A reader copies a command as it stands.
+    let is_power = !text.starts_with("tcnum ") && text[..at].ends_with(|c: char| c.is_ascii_digit());
+    let behind = text[at..].strip_prefix('^').filter(|_| is_power)?;
+    let sign = usize::from(behind.starts_with('-'));
+    let digits = behind[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len() - sign);
+    (digits > 0).then(|| &behind[..sign + digits])
 }
 
 /// The command of a character.
