@@ -321,6 +321,6 @@ fn dequantise_blocks<'py>(
         (None, _) => None,
         (Some(_), given) => given.map(|scale| u64::from(scale.to_bits())).or_else(one),
     };
-    let blocks = Blocks { format, row, tensor_scale, scales, elements };
+    let blocks = Blocks { format, row, tensor_scale, scales, offsets: Vec::new(), elements };
     Ok(PyArray1::from_vec(py, call(py, || Ok(blocks.dequantize()))?))
 }

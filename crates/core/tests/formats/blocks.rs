@@ -528,7 +528,7 @@ fn mxint8_never_writes_minus_two_and_reads_it() {
         let blocks = quantizer.quantize(&[-1.999, 1.999], 2);
         assert_eq!(blocks.elements, [0x81, 0x7f], "{rounding:?}");
     }
-    let given = Blocks { format, row: 1, tensor_scale: None, scales: vec![127], elements: vec![0x80] };
+    let given = Blocks { format, row: 1, tensor_scale: None, scales: vec![127], offsets: vec![], elements: vec![0x80] };
     assert_eq!(given.dequantize(), [-2.0]);
 }
 

@@ -4,13 +4,20 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::description::{CONFIG, QUANTIZATION};
 use crate::{Error, Result, base::text, tensor::Sharing};
 
 /// The files, and the key that has the description; the first file that has it counts.
-const PLACES: [(&str, &str); 2] = [("config.json", "quantization_config"), ("hf_quant_config.json", "quantization")];
+const PLACES: [(&str, &str); 2] = [(CONFIG, QUANTIZATION), ("hf_quant_config.json", "quantization")];
 
 /// Keys that name blocks of rows and columns.
 const BLOCK_KEYS: [&str; 2] = ["weight_block_size", "block_structure"];
+
+/// The path of a file next to the checkpoint at `path`.
+pub(super) fn beside(path: &Path, name: &str) -> PathBuf {
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+    folder.join(name)
+}
 
 /// A description of a quantised model.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,9 +32,8 @@ impl Config {
     /// # Errors
     /// A file of that name that is not JSON.
     pub(super) fn beside(path: &Path) -> Result<Option<Config>> {
-        let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
         for (name, key) in PLACES {
-            let path = folder.join(name);
+            let path = beside(path, name);
             if !path.is_file() {
                 continue;
             }

@@ -9,6 +9,7 @@
 mod config;
 mod converted;
 mod decoded;
+mod description;
 mod find;
 mod layout;
 mod open;
@@ -19,6 +20,7 @@ mod undecoded;
 mod written;
 
 pub use decoded::DecodedFile;
+pub use description::{DescribedGroup, ModelDescription};
 pub use find::TRUNCATED;
 pub use layout::Layout;
 pub use open::Checkpoint;

@@ -7,5 +7,5 @@ pub mod value;
 
 pub use block::in_blocks;
 pub use block::{ElementRow, ScaleRow};
-pub use file::{ArrayRow, ConvertedFile, FileConversion};
+pub use file::{ArrayRow, ConvertedFile, FileConversion, TargetRecipe};
 pub use value::ConversionRow;

@@ -10,6 +10,8 @@ fn to_layout(format: &'static BlockFormat, layout: &str) -> FileConversion {
         names: Vec::new(),
         choice: TensorChoice::default(),
         layout: Layout::find(layout).unwrap().written(format).unwrap(),
+        recipes: Vec::new(),
+        shard_bytes: None,
         seed: 0,
     }
 }
@@ -32,6 +34,8 @@ fn what_convert_writes_is_decoded_to_the_values_of_the_blocks() {
                 names: Vec::new(),
                 choice: TensorChoice::default(),
                 layout: ArrayNames::default(),
+                recipes: Vec::new(),
+                shard_bytes: None,
                 seed: 0,
             };
             conversion.run(&from, &to, &mut |_, _| {}).unwrap();
@@ -76,6 +80,8 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
             names: Vec::new(),
             choice: TensorChoice::default(),
             layout: names,
+            recipes: Vec::new(),
+            shard_bytes: None,
             seed: 0,
         };
         conversion.run(&from, &to, &mut |_, _| {}).unwrap();
@@ -129,6 +135,8 @@ fn codes_of_six_bits_lie_four_in_three_bytes() {
         names: Vec::new(),
         choice: TensorChoice::default(),
         layout: Layout::find("compressed-tensors-mxfp6").unwrap().written(format).unwrap(),
+        recipes: Vec::new(),
+        shard_bytes: None,
         seed: 0,
     };
     conversion.run(&from, &to, &mut |_, _| {}).unwrap();
