@@ -15,20 +15,18 @@ use super::{
 };
 use crate::{
     Error, Result,
+    array::Container,
     base::{
         input::{StandardInput, each_word, room_for_a_row},
         interrupt,
     },
-    array::Container,
     checkpoint::Layout,
     convert::{FileConversion, TargetRecipe, in_blocks, value},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding, find},
     quantise::shared,
     report::{Report, Verdict},
-    tensor::{
-        ArrayNames, ConversionTarget, FileContent, Plan, Recipe, TensorChoice, ValueConversion, ValueRead, read,
-    },
+    tensor::{ArrayNames, ConversionTarget, FileContent, Plan, Recipe, TensorChoice, ValueConversion, ValueRead, read},
 };
 
 const HELP: &str = "Examples:
@@ -202,7 +200,11 @@ impl Arguments {
 
     /// Names of the arrays of a target: those of the layout, or of the types of a GGUF file.
     fn names(&self, to: &ConversionTarget) -> Result<ArrayNames> {
-        let gguf = self.destination.out.as_deref().is_some_and(|out| Container::of(out).is_ok_and(|kind| kind == Container::Gguf));
+        let gguf = self
+            .destination
+            .out
+            .as_deref()
+            .is_some_and(|out| Container::of(out).is_ok_and(|kind| kind == Container::Gguf));
         match (self.layout.as_deref().or(gguf.then_some("gguf")), to.block()) {
             (None, _) => Ok(ArrayNames::default()),
             (Some(name), Some(format)) => {
@@ -210,7 +212,9 @@ impl Arguments {
                 match names.inside.is_some() == gguf {
                     true => Ok(names),
                     false if gguf => Err(Error::request(format!("--layout {name}: a .gguf file has the layouts gguf"))),
-                    false => Err(Error::request(format!("--layout {name}: its blocks lie in a .gguf file; name one by --out"))),
+                    false => Err(Error::request(format!(
+                        "--layout {name}: its blocks lie in a .gguf file; name one by --out"
+                    ))),
                 }
             }
             (Some(_), None) if gguf && self.layout.is_none() => Ok(ArrayNames::default()),
@@ -335,8 +339,16 @@ fn recipes(arguments: &Arguments, path: &Path) -> Result<Vec<TargetRecipe>> {
 
 /// Parses a number of bytes, with kB, MB, GB or KiB, MiB, GiB.
 fn file_size(text: &str) -> std::result::Result<u64, String> {
-    const UNITS: [(&str, u64); 8] =
-        [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("kB", 1_000), ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("", 1)];
+    const UNITS: [(&str, u64); 8] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("kB", 1_000),
+        ("KB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("", 1),
+    ];
     let parsed = UNITS.iter().find_map(|(unit, bytes)| {
         let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
         number.checked_mul(*bytes).filter(|all| *all > 0)

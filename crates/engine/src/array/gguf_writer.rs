@@ -53,8 +53,7 @@ impl GgufEntries {
         let (count, end, alignment) = read.map_err(|cause| wrong(path, &cause))?;
         let start = (gguf::MAGIC.len() + 4 + 8 + 8) as u64;
         let mut bytes = vec![0; (end - start) as usize];
-        places::read_at(&file, start, &mut bytes)
-            .map_err(|error| wrong(path, &format!("cannot be read: {error}")))?;
+        places::read_at(&file, start, &mut bytes).map_err(|error| wrong(path, &format!("cannot be read: {error}")))?;
         Ok(GgufEntries { count, bytes, alignment })
     }
 }
@@ -63,7 +62,10 @@ impl GgufEntries {
 ///
 /// # Errors
 /// A tensor that GGUF has no type or place for.
-pub(super) fn layout(arrays: &[NewArray], entries: &GgufEntries) -> std::result::Result<(Vec<u8>, Vec<u64>, u64), String> {
+pub(super) fn layout(
+    arrays: &[NewArray],
+    entries: &GgufEntries,
+) -> std::result::Result<(Vec<u8>, Vec<u64>, u64), String> {
     let mut header = [gguf::MAGIC, &VERSION.to_le_bytes(), &(arrays.len() as u64).to_le_bytes()].concat();
     header.extend(entries.count.to_le_bytes());
     header.extend(&entries.bytes);

@@ -92,7 +92,10 @@ impl ArrayWriter {
             arrays || count == 1 && name == shards::INDEX
         });
         if let Some(name) = strange {
-            return Err(wrong(folder, &format!("the folder holds '{name}', which would belong to the result; name another")));
+            return Err(wrong(
+                folder,
+                &format!("the folder holds '{name}', which would belong to the result; name another"),
+            ));
         }
         let mut writer = ArrayWriter { files: Vec::new(), places: Vec::new(), index: None };
         for (part, name) in parts.iter().zip(&names) {

@@ -135,7 +135,9 @@ impl ModelDescription {
         let method = groups[0].key("quant_method");
         let quantisation = match groups {
             _ if groups.iter().any(|group| group.key("quant_method") != method) => {
-                return Err(Error::request("‹plan›: its formats have layouts of several programs; name one by ‹layout›"));
+                return Err(Error::request(
+                    "‹plan›: its formats have layouts of several programs; name one by ‹layout›",
+                ));
             }
             groups if method == Some("compressed-tensors") => compressed_tensors(groups, &left),
             [group] => by_keys(group, &left),

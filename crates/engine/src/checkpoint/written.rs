@@ -25,7 +25,8 @@ const GGUF_FAMILY: &str = "gguf";
 /// Names in a GGUF file, whose blocks have codes and scales inside.
 fn in_gguf(name: &str, format: &BlockFormat) -> Result<ArrayNames> {
     let fits = |inside: &&BlockBytes| {
-        inside.format == format.name && [GGUF_FAMILY, &layout_of(inside)].iter().any(|known| name.eq_ignore_ascii_case(known))
+        inside.format == format.name
+            && [GGUF_FAMILY, &layout_of(inside)].iter().any(|known| name.eq_ignore_ascii_case(known))
     };
     let Some(inside) = GGUF.iter().find(fits).filter(|inside| block_length(inside) == Some(format.length)) else {
         let known: Vec<&str> = GGUF.iter().map(|inside| inside.format).collect();
@@ -62,7 +63,8 @@ impl Layout {
             return in_gguf(name, format);
         }
         let family = format!("{}-", name.to_ascii_lowercase());
-        let members: Vec<Layout> = Layout::all().into_iter().filter(|layout| layout.name.starts_with(&family)).collect();
+        let members: Vec<Layout> =
+            Layout::all().into_iter().filter(|layout| layout.name.starts_with(&family)).collect();
         if members.is_empty() || Layout::shipped().any(|shipped| shipped.eq_ignore_ascii_case(name)) {
             return Layout::find(name)?.written(format);
         }

@@ -37,9 +37,9 @@ pub use losses::decibels;
 pub use losses::{Energies, Losses};
 pub use names::{ArrayNames, BlockBytes};
 pub use partners::partners;
-pub use plan::{Plan, Recipe};
 pub use pieces::TensorPiece;
 pub use pieces::{PieceGrid, Pieces, common_multiple};
+pub use plan::{Plan, Recipe};
 pub use sharing::Matrices;
 pub use sharing::Sharing;
 pub use source::{

@@ -42,7 +42,9 @@ impl Plan {
         let plan: Plan = toml::from_str(&text).map_err(|error| wrong(error.to_string().trim_end().into()))?;
         let patterns = || plan.recipes.iter().flat_map(|recipe| &recipe.tensors);
         if patterns().next().is_none() {
-            return Err(wrong("no tensors; a plan has [[recipe]] with to = \"FORMAT\" and tensors = [\"PATTERN\"]".into()));
+            return Err(wrong(
+                "no tensors; a plan has [[recipe]] with to = \"FORMAT\" and tensors = [\"PATTERN\"]".into(),
+            ));
         }
         match patterns().find_map(|given| Some((given, pattern::defect(given)?))) {
             Some((given, defect)) => Err(wrong(format!("the pattern '{given}': {defect}"))),

@@ -311,7 +311,11 @@ impl FileConversion {
                 None => groups.push(DescribedGroup { names, format, tensors: vec![tensor.name.to_string()] }),
             }
         }
-        let left = kept.iter().filter(|array| array.shape.len() > 1).map(|array| array.name.clone()).collect();
+        let left = kept
+            .iter()
+            .filter(|array| array.shape.len() > 1 && array.name.ends_with("weight"))
+            .map(|array| array.name.clone())
+            .collect();
         if groups.is_empty() { Ok(None) } else { ModelDescription::new(input, &groups, left).map(Some) }
     }
 

@@ -7,17 +7,18 @@ use crate::{
     array::{ArrayWriter, Content, NewArray, pack},
     base::work,
     format::{
-        Real, Rounding, find,
+        Real, Rounding,
         block::{BlockFormat, Blocks, Quantizer},
+        find,
         slices::largest_finite,
     },
     inputs,
     isa::Codes,
     number::Finite,
     tensor::{
-        ArrayNames, BlockBytes, BlockConverter, ConversionTarget, Deviations, Missing, ORIGINAL_SHAPE, Pieces, ScalarConverter,
-        SourceTensor, Tensor, TensorComparison, TensorKind, TensorPiece, ValueReader, common_multiple, refused_whole,
-        scale_shape, stored_scale,
+        ArrayNames, BlockBytes, BlockConverter, ConversionTarget, Deviations, Missing, ORIGINAL_SHAPE, Pieces,
+        ScalarConverter, SourceTensor, Tensor, TensorComparison, TensorKind, TensorPiece, ValueReader, common_multiple,
+        refused_whole, scale_shape, stored_scale,
     },
 };
 
@@ -83,7 +84,8 @@ impl<'a> TargetTensor<'a> {
                 match (names.word, names.flatten) {
                     (4, _) => add(codes, with_last(width / 4), word(), 4),
                     (_, true) => {
-                        let blocks = [with_last(row.div_ceil(format.length)), vec![width / row.div_ceil(format.length).max(1)]];
+                        let blocks =
+                            [with_last(row.div_ceil(format.length)), vec![width / row.div_ceil(format.length).max(1)]];
                         add(codes, blocks.concat(), kind, 1)
                     }
                     _ => add(codes, with_last(width), kind, 1),

@@ -151,7 +151,11 @@ impl<'a> ShiftedQuantizer<'a> {
             BlockOffset::ZeroPoint(_) => {
                 let zero = -grid.shift / grid.scale;
                 let quotient = value / grid.scale;
-                if self.quantizer.rounding == Rounding::Rne { quotient.round_ties_even() + zero } else { quotient + zero }
+                if self.quantizer.rounding == Rounding::Rne {
+                    quotient.round_ties_even() + zero
+                } else {
+                    quotient + zero
+                }
             }
             BlockOffset::Minimum(_) => (value - grid.shift) / grid.scale,
         };
@@ -261,7 +265,9 @@ mod tests {
                 let block: Vec<f64> = block.iter().map(|value| f64::from(*value)).collect();
                 let every = (0..0x7f80).flat_map(|scale| (0..16).map(move |zero| (scale, zero)));
                 // Scales of four binades around the plain one.
-                let near = shifted.between(0f64.min(block.iter().copied().fold(0.0, f64::min)), 0.3 + f64::from(shift.abs())).codes[0];
+                let near = shifted
+                    .between(0f64.min(block.iter().copied().fold(0.0, f64::min)), 0.3 + f64::from(shift.abs()))
+                    .codes[0];
                 let every = every.filter(|(scale, _)| scale.abs_diff(near) < 256);
                 let least = every.map(|(scale, zero)| shifted.loss(&block, &shifted.of_codes(scale, zero)));
                 sums[0] += least.fold(f64::INFINITY, f64::min);
