@@ -138,6 +138,8 @@ impl Layout {
             added: added as u8,
             word: if *codes.stored == ["I32"] { 4 } else { 1 },
             flatten: parts.flatten,
+            // So compressed-tensors initialises its parameters.
+            arrays_of_one: self.config.values().any(|value| value == "compressed-tensors"),
             shape: parts.shape.clone(),
             zero: zero.filter(|_| format.offset.is_some()).cloned(),
             divides: global.is_some_and(|(_, used)| *used == GlobalScale::Divides),

@@ -34,6 +34,8 @@ pub struct ArrayNames {
     pub word: usize,
     /// True if the blocks of a row are a dimension of their own.
     pub flatten: bool,
+    /// True if the scale of a tensor is an array of one number, and no number alone.
+    pub arrays_of_one: bool,
     /// Name of the array with the shape, if there is one.
     pub shape: Option<String>,
     /// Name of the zero points, if there are any: packed into words along the rows' index.
@@ -77,6 +79,7 @@ impl Default for ArrayNames {
             added: 0,
             word: 1,
             flatten: false,
+            arrays_of_one: false,
             shape: None,
             zero: None,
             inside: None,

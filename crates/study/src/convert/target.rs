@@ -92,12 +92,10 @@ impl<'a> TargetTensor<'a> {
                 };
                 let kind = if names.bytes { Content::Unsigned(1) } else { Content::Format(stored_scale(format.scale)) };
                 let scales = scale_shape(&source.shape, format);
-                // Programs that read words want the scale of a tensor as an array of one.
-                let array = if names.word == 4 && scales.is_empty() { vec![1] } else { scales.clone() };
+                let array = if names.arrays_of_one && scales.is_empty() { vec![1] } else { scales.clone() };
                 add(scale, array, kind, format.scale.bytes());
                 if let Some(scale_format) = format.tensor_scale {
-                    // compressed-tensors, whose scale divides, has one number in an array; the others have it alone.
-                    let shape = if names.divides { vec![1] } else { vec![] };
+                    let shape = if names.arrays_of_one { vec![1] } else { vec![] };
                     add(tensor_scale, shape, Content::Format(scale_format), scale_format.bytes());
                 }
                 if let Some(shape) = &names.shape {
