@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -16,7 +15,7 @@ use tcnum::format::{
     find,
 };
 use tcnum_engine::{
-    array::{Array, ArrayWriter, Arrays, Content, NewArray},
+    array::{Array, ArrayWriter, Arrays, Content, FileHeading, NewArray},
     tensor::{ConversionTarget, Tensor, convert},
 };
 
