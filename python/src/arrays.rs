@@ -308,6 +308,9 @@ fn dequantise_blocks<'py>(
     tensor_scale: Option<f32>,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
     let format = format.0;
+    if format.offset.is_some() {
+        return Err(PyValueError::new_err(format!("{format} has offsets, which arrays lack; convert files")));
+    }
     let elements = codes(format.element.format, &elements)?.into_bytes();
     let scales: Vec<u32> = codes(format.scale, &scales)?.iter().map(|code| code as u32).collect();
     whole_rows(elements.len(), row)?;

@@ -218,10 +218,13 @@ impl Arguments {
                 }
             }
             (Some(_), None) if gguf && self.layout.is_none() => Ok(ArrayNames::default()),
-            (Some(name), None) => Err(Error::request(format!(
-                "--layout {name}: it has scales, and {} has none; choose a block format, or --per",
-                to.name()
-            ))),
+            (Some(name), None) => {
+                Layout::check_name(name)?;
+                Err(Error::request(format!(
+                    "--layout {name}: it has scales, and {} has none; choose a block format, or --per",
+                    to.name()
+                )))
+            }
         }
     }
 

@@ -120,9 +120,9 @@ fn a_plan_stays_within_its_budget_and_gives_the_same_bytes_twice() {
             .collect();
         assert!(scales.iter().all(|scale| *scale == scales[0]));
         let inspected = model.run("inspect", &[&model.at("one")]);
-        let tensors = inspected["tables"]["tensors"].as_array().unwrap();
+        let tensors = inspected["tables"]["checkpoint_tensors"].as_array().unwrap();
         assert_eq!(tensors.len(), LAYERS.len() + 2);
-        let doubts = tensors.iter().filter(|tensor| tensor["named_by"] == "names").count();
+        let doubts = tensors.iter().filter(|tensor| tensor["layout_by"] == "names").count();
         assert_eq!(doubts, 0, "{inspected}");
     }
 }

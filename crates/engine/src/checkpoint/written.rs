@@ -52,6 +52,20 @@ fn block_length(inside: &BlockBytes) -> Option<usize> {
 }
 
 impl Layout {
+    /// The layouts whose names begin with that of a family.
+    fn family(name: &str) -> Vec<Layout> {
+        let start = format!("{}-", name.to_ascii_lowercase());
+        Layout::all().into_iter().filter(|layout| layout.name.starts_with(&start)).collect()
+    }
+
+    /// Refuses the name of neither a layout nor a family.
+    ///
+    /// # Errors
+    /// As [`Layout::find`].
+    pub fn check_name(name: &str) -> Result<()> {
+        if Layout::family(name).is_empty() { Layout::find(name).map(drop) } else { Ok(()) }
+    }
+
     /// Names and types of the arrays of a block format in a layout, or in the layout of a family that holds it.
     ///
     /// A family has a name that those of its layouts begin with: `compressed-tensors`, `modelopt`, `gguf`.
@@ -62,9 +76,7 @@ impl Layout {
         if name.to_ascii_lowercase().starts_with(GGUF_FAMILY) {
             return in_gguf(name, format);
         }
-        let family = format!("{}-", name.to_ascii_lowercase());
-        let members: Vec<Layout> =
-            Layout::all().into_iter().filter(|layout| layout.name.starts_with(&family)).collect();
+        let members = Layout::family(name);
         if members.is_empty() || Layout::shipped().any(|shipped| shipped.eq_ignore_ascii_case(name)) {
             return Layout::find(name)?.written(format);
         }
