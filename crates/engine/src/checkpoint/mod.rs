@@ -6,13 +6,19 @@
 //!
 //! Tensors are read piece by piece, in bounded memory. A value of a quantised tensor is computed exactly and rounded once, to `f32`.
 
+mod blocks;
 mod config;
 mod converted;
 mod decoded;
 mod find;
+mod fit;
+mod keys;
 mod layout;
 mod open;
 mod packing;
+mod plane;
+mod reader;
+mod shape;
 pub mod swizzle;
 mod tensor;
 mod undecoded;
@@ -23,5 +29,6 @@ pub use find::TRUNCATED;
 pub use layout::Layout;
 pub use open::Checkpoint;
 pub use packing::Packing;
+pub use reader::TensorReader;
 pub use tensor::{CheckpointTensor, GlobalScale, Reading};
-pub use tensor::{Quantised, ScalePlace, TensorContent, TensorReader};
+pub use tensor::{Quantised, ScalePlace, TensorContent};

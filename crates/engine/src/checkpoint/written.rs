@@ -2,7 +2,7 @@
 
 use super::{
     Layout, Packing,
-    layout::{ArrayParts, Storage},
+    layout::{ArrayParts, ArrayPlaces, Storage},
     tensor::GlobalScale,
 };
 use crate::{
@@ -24,6 +24,10 @@ impl Layout {
         let plain = parts.zero.is_none()
             && !parts.flatten
             && parts.shape.is_none()
+            && parts.places == ArrayPlaces::default()
+            && parts.values.is_none()
+            && parts.factor.is_none()
+            && parts.index.is_none()
             && self.metadata.is_empty()
             && self.codes.offset == 0.0
             && matches!(self.codes.packing, Packing::Single | Packing::LowFirst);

@@ -129,9 +129,7 @@ impl Survey {
             infinite: all.infinite,
             negative_zeros: all.negative_zeros,
             scales: (all.nan_scales, all.negative_scales),
-            nibbles: quantised
-                .filter(|quantised| quantised.format.bits == 4 && quantised.reading.packing != Packing::Single)
-                .map(|_| nibbles(&all)),
+            nibbles: quantised.filter(|quantised| quantised.has_orders()).map(|_| nibbles(&all)),
             global: quantised
                 .and_then(|quantised| quantised.reading.global.map(|_| global(quantised, all.largest, reversed))),
             order: quantised.and_then(|quantised| order(quantised, &all)),
@@ -143,6 +141,7 @@ impl Survey {
 /// The order of nibbles that puts other codes into blocks than a tensor's own.
 fn other_packing(quantised: &Quantised) -> Option<Packing> {
     match (quantised.sharing, quantised.reading.packing, quantised.format.bits) {
+        _ if !quantised.has_orders() => None,
         (Sharing::Block(1, 16), Packing::LowFirst | Packing::HighFirst, 4) => Some(Packing::Halves(32)),
         (Sharing::Block(1, 16), Packing::Halves(32), 4) => Some(Packing::LowFirst),
         _ => None,
@@ -208,8 +207,7 @@ fn counts(
 
 /// Least magnitude of a code that a block's largest value gets.
 fn near_largest(quantised: &Quantised) -> f64 {
-    let values =
-        (0..=quantised.format.code_mask()).map(|code| (quantised.format.to_f64(code) + quantised.offset).abs());
+    let values = quantised.code_values().into_iter().map(f64::abs);
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();

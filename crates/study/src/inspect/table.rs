@@ -270,7 +270,7 @@ impl CheckpointTensorRow {
             layout_by: (!tensor.layouts.is_empty()).then_some(tensor.named_by),
             layout: joined(&tensor.layouts).map(|names| names.replace("; ", " or ")),
             format,
-            scale_format: quantised.map(|quantised| quantised.scale_format.name.to_string()),
+            scale_format: quantised.map(Quantised::scale_words),
             per: quantised.map(|quantised| quantised.sharing.to_string()),
             global_scale: quantised.and_then(|quantised| quantised.global.iter().copied().reduce(f64::max)),
             // The shape of codes that are not decoded may not be that of the values.
@@ -296,6 +296,9 @@ impl CheckpointTensorRow {
 /// The name of the format of a tensor's elements.
 pub(super) fn format_name(file: &ArrayFile, tensor: &CheckpointTensor) -> String {
     match &tensor.content {
+        TensorContent::Quantised(Quantised { values: Some(_), format, .. }) if format.is_integer() => {
+            format!("{format} by a table of the file")
+        }
         TensorContent::Quantised(quantised) if quantised.offset != 0.0 => {
             format!(
                 "{} {} {}",
