@@ -101,6 +101,7 @@ impl ConvertedContent {
             zero: None,
             unsupported: Vec::new(),
             also: Vec::new(),
+            needs: Vec::new(),
             places: ArrayPlaces::default(),
             values: None,
             factor: None,

@@ -179,7 +179,9 @@ fn chosen(mut fits: Vec<Fit>, given: bool, config: Option<&Config>) -> Option<Ch
         named_by = "metadata";
         fits.retain(by_metadata);
     }
-    let mut fits = fits.into_iter();
+    // A layout that has a place for more of the arrays is nearer.
+    let arrays = fits.iter().map(|fit| fit.tensor.arrays.len()).max()?;
+    let mut fits = fits.into_iter().filter(|fit| fit.tensor.arrays.len() == arrays);
     let mut tensor = fits.next()?.tensor;
     for other in fits {
         match other.tensor.content == tensor.content && other.tensor.shape == tensor.shape {

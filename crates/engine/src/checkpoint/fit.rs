@@ -192,6 +192,9 @@ impl<'a> ArraysFit<'a, '_> {
             return Err(Unfit::Other);
         }
         let part = |name: &str| self.arrays.get(&with_stem(name, stem));
+        if parts.needs.iter().any(|name| part(name).is_none()) {
+            return Err(Unfit::Other);
+        }
         let of_part = |expected: &ArrayPart| part(&expected.name);
         let takes = |expected: &ArrayPart| of_part(expected).filter(|(_, at)| expected.takes(&at.kind.type_name()));
         let global = parts.global.as_ref().map(|(expected, used)| (expected, *used, of_part(expected)));
@@ -222,7 +225,7 @@ impl<'a> ArraysFit<'a, '_> {
         let unsupported = parts.unsupported.iter().find_map(|name| part(name)).map(|(_, other)| other.name.clone());
         let mut doubts = Vec::new();
         let shape = self.shape(stem, state.as_ref(), index.map(|(_, index)| index.len()))?;
-        let described = parts.shape.iter().chain(parts.state.as_ref().map(|state| &state.name)).chain(&parts.also);
+        let described = parts.shape.iter().chain(parts.state.as_ref().map(|state| &state.name)).chain(&parts.needs).chain(&parts.also);
         let mut names = vec![array.name.clone()];
         names.extend(needed.iter().map(|(_, other)| other.name.clone()));
         names.extend(described.filter_map(|name| part(name)).map(|(_, other)| other.name.clone()));

@@ -34,6 +34,8 @@ struct LayoutKeys {
     unsupported: Vec<Spanned<String>>,
     #[serde(default)]
     also: Vec<Spanned<String>>,
+    #[serde(default)]
+    needs: Vec<Spanned<String>>,
     blocks: Option<BlockKeys>,
     codes: CodeKeys,
     scale: ScaleKeys,
@@ -414,6 +416,7 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
         zero: keys.zero.map(zero).transpose()?,
         unsupported: keys.unsupported.into_iter().map(starred).collect::<Checked<_>>()?,
         also: keys.also.into_iter().map(starred).collect::<Checked<_>>()?,
+        needs: keys.needs.into_iter().map(starred).collect::<Checked<_>>()?,
         places: ArrayPlaces {
             transposed: codes.transposed,
             down: codes.down,

@@ -82,6 +82,8 @@ pub(crate) struct ArrayParts {
     pub(crate) unsupported: Vec<String>,
     /// Other arrays that belong to the tensor.
     pub(crate) also: Vec<String>,
+    /// Arrays without which the layout is another.
+    pub(crate) needs: Vec<String>,
     /// Places of codes and of scales, where they do not lie in rows of the tensor.
     pub(crate) places: ArrayPlaces,
     /// Array with the values of the codes.
