@@ -103,13 +103,15 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
     }
     if !given {
         let converted = |name: &str| is_converted(&file.metadata, name);
-        let misfits: BTreeSet<&str> = contents.misfits.iter().map(|(name, _)| name.as_str()).collect();
+        let misfits: BTreeMap<String, String> = contents.misfits.iter().cloned().collect();
         for (at, array) in file.arrays.iter().enumerate() {
             let name = array.name.as_str();
-            let is_read = quantised.contains_key(&at) || used.contains(name) || misfits.contains(name);
-            if !(is_read || converted(name))
-                && let Some(tensor) = undecoded::tensor(&arrays, array, &used, config)
+            let is_read = quantised.contains_key(&at) || used.contains(name);
+            let misfit = misfits.get(name).map(String::as_str);
+            if !(is_read || converted(name) || misfit == Some(TRUNCATED))
+                && let Some(tensor) = undecoded::tensor(&arrays, array, &used, config, misfit)
             {
+                contents.misfits.retain(|(other, _)| other != name);
                 used.extend(tensor.arrays.iter().filter(|other| *other != name).cloned());
                 contents.parts.extend(tensor.arrays.iter().cloned());
                 quantised.insert(at, tensor);

@@ -225,7 +225,12 @@ impl<'a> ArraysFit<'a, '_> {
         let unsupported = parts.unsupported.iter().find_map(|name| part(name)).map(|(_, other)| other.name.clone());
         let mut doubts = Vec::new();
         let shape = self.shape(stem, state.as_ref(), index.map(|(_, index)| index.len()))?;
-        let described = parts.shape.iter().chain(parts.state.as_ref().map(|state| &state.name)).chain(&parts.needs).chain(&parts.also);
+        let described = parts
+            .shape
+            .iter()
+            .chain(parts.state.as_ref().map(|state| &state.name))
+            .chain(&parts.needs)
+            .chain(&parts.also);
         let mut names = vec![array.name.clone()];
         names.extend(needed.iter().map(|(_, other)| other.name.clone()));
         names.extend(described.filter_map(|name| part(name)).map(|(_, other)| other.name.clone()));
