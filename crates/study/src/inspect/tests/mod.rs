@@ -3,6 +3,7 @@
 mod conventions;
 mod damage;
 mod decoded;
+mod drawn;
 mod layouts;
 mod written;
 
