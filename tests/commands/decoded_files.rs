@@ -61,7 +61,7 @@ fn gguf(path: &Path, tensors: &[(&str, u64, u32, Vec<u8>)]) {
         [b"GGUF", &3u32.to_le_bytes()[..], &(tensors.len() as u64).to_le_bytes(), &0u64.to_le_bytes()].concat();
     let mut place = 0u64;
     for (name, rows, number, bytes) in tensors {
-        let extents = if *number == 12 { [256, *rows] } else { [32, *rows] };
+        let extents = if *number == 21 { [256, *rows] } else { [32, *rows] };
         file.extend([text(name), 2u32.to_le_bytes().to_vec()].concat());
         extents.iter().for_each(|extent| file.extend(extent.to_le_bytes()));
         file.extend([&number.to_le_bytes()[..], &place.to_le_bytes()].concat());

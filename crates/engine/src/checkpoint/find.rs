@@ -6,6 +6,7 @@ use super::{
     config::Config,
     converted::is_converted,
     fit::{Misfit, fit},
+    ignored,
     layout::Layout,
     tensor::{CheckpointTensor, TensorContent},
     undecoded,
@@ -32,6 +33,8 @@ fn nearest(misfits: &[(Misfit, &str)]) -> String {
     described.join("; or ")
 }
 
+/// Beginning of a doubt between layouts that fit the same arrays.
+pub const NOTHING_DECIDES: &str = "nothing decides:";
 /// Defect of an array that a truncated file lacks a part of.
 pub const TRUNCATED: &str = "the file ends in its data";
 
@@ -135,6 +138,9 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
         }
     }
     contents.tensors.sort_by(|x, y| x.name.cmp(&y.name));
+    if let Some(config) = config.filter(|_| !given) {
+        ignored::doubt(&mut contents.tensors, file, config);
+    }
     Ok(contents)
 }
 
@@ -188,7 +194,7 @@ fn chosen(mut fits: Vec<Fit>, given: bool, config: Option<&Config>) -> Option<Ch
     for other in fits {
         match other.tensor.content == tensor.content && other.tensor.shape == tensor.shape {
             true => tensor.layouts.push(other.layout.name.clone()),
-            false => tensor.doubts.push(format!("nothing decides: {} fits too", other.layout.name)),
+            false => tensor.doubts.push(format!("{NOTHING_DECIDES} {} fits too", other.layout.name)),
         }
     }
     // The types of GGUF are layouts themselves.

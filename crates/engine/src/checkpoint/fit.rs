@@ -306,7 +306,13 @@ impl<'a> ArraysFit<'a, '_> {
                 let bits = if part.packing == Packing::Single { 8 * zeros.width } else { packed };
                 let places = (part.transposed, part.down);
                 let plane = (!plain).then(|| plane((at, zeros), grid, places, (part.packing, bits))).transpose()?;
-                Some(ZeroPoints { array: at, format: held, offset: part.offset, plane })
+                Some(ZeroPoints {
+                    array: at,
+                    format: held,
+                    offset: part.offset,
+                    other_offset: part.other_offset,
+                    plane,
+                })
             }
         };
         if let Some((at, index)) = index {

@@ -17,6 +17,8 @@ use crate::{
     tensor::Sharing,
 };
 
+/// Blocks of a row, of any length.
+const IN_ROWS: &str = "any in a row";
 /// Most bytes of a block that has its scale inside.
 const LONGEST_BLOCK: usize = 1 << 12;
 
@@ -170,6 +172,7 @@ struct ZeroKeys {
     down: bool,
     #[serde(default)]
     offset: i32,
+    other_offset: Option<i32>,
 }
 
 /// A defect of a file, and the byte of its place, if it has one.
@@ -386,6 +389,7 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
         None => return Err(somewhere("[scale] needs block: \"1x16\", \"row\", \"tensor\" or \"any\"")),
         Some(given) => sharing(given)?,
     };
+    let in_rows = scale.block.as_ref().is_some_and(|block| block.get_ref() == IN_ROWS);
     let bits = codes.format.iter().chain(&codes.formats).map(known).next().transpose()?.map_or(8, |format| format.bits);
     let zero = |keys: ZeroKeys| {
         Ok::<_, LayoutDefect>(ZeroPart {
@@ -395,6 +399,7 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
             transposed: keys.transposed,
             down: keys.down,
             offset: f64::from(keys.offset),
+            other_offset: keys.other_offset.map(f64::from),
         })
     };
     let nested = |keys: NestedKeys| {
@@ -422,6 +427,7 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
             down: codes.down,
             flat: codes.flat,
             scales_transposed: scale.transposed,
+            in_rows,
         },
         values: codes.values.map(starred).transpose()?,
         factor: scale.factor,
@@ -447,11 +453,11 @@ fn known(name: &Spanned<String>) -> Checked<&'static Format> {
 /// The values that share a scale; `None` for `any`.
 fn sharing(text: &Spanned<String>) -> Checked<Option<Sharing>> {
     match text.get_ref().as_str() {
-        "any" => Ok(None),
+        "any" | IN_ROWS => Ok(None),
         words => Sharing::parse(words).map(Some).ok_or_else(|| {
             at(
                 text,
-                format!("block = \"{words}\": it is \"any\", \"tensor\", \"row\" or ROWSxCOLUMNS, such as \"1x16\""),
+                format!("block = \"{words}\": it is \"any\", \"any in a row\", \"tensor\", \"row\" or ROWSxCOLUMNS, such as \"1x16\""),
             )
         }),
     }

@@ -107,6 +107,8 @@ pub(crate) struct ArrayPlaces {
     pub(crate) flat: bool,
     /// True if rows of the scales' array are columns of the tensor.
     pub(crate) scales_transposed: bool,
+    /// True if values of several rows share no scale, but for one of all.
+    pub(crate) in_rows: bool,
 }
 
 /// Zero points.
@@ -121,6 +123,8 @@ pub(crate) struct ZeroPart {
     pub(crate) down: bool,
     /// Added to each.
     pub(crate) offset: f64,
+    /// What programs add that use the same names.
+    pub(crate) other_offset: Option<f64>,
 }
 
 /// Scales that are codes of scales: their scales and their values.

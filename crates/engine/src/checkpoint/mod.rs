@@ -12,6 +12,7 @@ mod converted;
 mod decoded;
 mod find;
 mod fit;
+mod ignored;
 mod keys;
 mod layout;
 mod open;
@@ -25,7 +26,7 @@ mod undecoded;
 mod written;
 
 pub use decoded::DecodedFile;
-pub use find::TRUNCATED;
+pub use find::{NOTHING_DECIDES, TRUNCATED};
 pub use layout::Layout;
 pub use open::Checkpoint;
 pub use packing::Packing;

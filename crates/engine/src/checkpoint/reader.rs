@@ -189,7 +189,7 @@ impl<'a> TensorReader<'a> {
     }
 
     /// Applies `join` to each value and the entry of its block.
-    pub(crate) fn of_each(
+    pub fn of_each(
         &self,
         piece: &TensorPiece,
         scales: &PieceScales,

@@ -211,7 +211,8 @@ impl ArraysFit<'_, '_> {
             if let Some(sharing) = self.described_block(of, shape, of_scales) {
                 return Ok((sharing, false, false));
             }
-            let likely = Sharing::inferred(of, shape, of_scales);
+            let mut likely = Sharing::inferred(of, shape, of_scales);
+            likely.retain(|sharing| !self.parts.places.in_rows || !matches!(sharing, Sharing::Block(2.., _)));
             let named = self.config.and_then(|config| likely.iter().find(|sharing| config.names_block(**sharing)));
             return match (named, likely.as_slice()) {
                 (Some(named), _) => Ok((*named, false, false)),

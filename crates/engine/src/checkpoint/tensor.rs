@@ -131,6 +131,8 @@ pub(crate) struct ZeroPoints {
     pub(crate) array: usize,
     pub(crate) format: &'static Format,
     pub(crate) offset: f64,
+    /// What is added in another version of the layout.
+    pub(crate) other_offset: Option<f64>,
     pub(crate) plane: Option<Plane>,
 }
 
@@ -202,6 +204,11 @@ impl Quantised {
         };
         let named = matches!(self.reading.packing, Packing::Single | Packing::Ordered(_) | Packing::TensorParts);
         self.format.bits == 4 && one_field && !named && self.planes[0].is_none()
+    }
+
+    /// Distance of the zero points of another version of the layout from its own.
+    pub fn other_zero_points(&self) -> Option<f64> {
+        self.zero.as_ref().and_then(|zero| Some(zero.other_offset? - zero.offset))
     }
 
     /// True if it has zero points.

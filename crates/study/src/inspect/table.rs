@@ -3,7 +3,7 @@
 use super::survey::{Evidence, Survey};
 use crate::{
     array::ArrayFile,
-    checkpoint::{CheckpointTensor, GlobalScale, Packing, Quantised, TensorContent},
+    checkpoint::{CheckpointTensor, GlobalScale, NOTHING_DECIDES, Packing, Quantised, TensorContent},
     report::three_digits,
     tensor::{ArrayRole, Sharing},
 };
@@ -221,7 +221,8 @@ fn unlikely(quantised: &Quantised, survey: &Survey) -> Vec<String> {
         }
     }
     // The direction of a global scale has a doubt of its own.
-    let is_said = quantised.reading.global.is_some() && survey.global == Some(Evidence::Against);
+    let is_said = quantised.reading.global.is_some() && survey.global == Some(Evidence::Against)
+        || survey.marks.has_exponents(quantised);
     if let Some(largest) = survey.largest.filter(|largest| *largest > 0.0 && !WEIGHTS.contains(largest) && !is_said) {
         doubts.push(format!(
             "the largest value is {}, and weights are rarely {}: scales may be reciprocals",
@@ -255,6 +256,11 @@ impl CheckpointTensorRow {
         doubts.extend(conventions.iter().filter_map(|convention| convention.doubt.clone()));
         if let Some((quantised, survey)) = both {
             doubts.extend(unlikely(quantised, survey));
+            doubts.extend(survey.marks.doubts(quantised, survey.largest));
+            // The versions of a layout that values tell from one another.
+            if survey.marks.zero_points(quantised) == Some(true) {
+                doubts.retain(|doubt| !doubt.starts_with(NOTHING_DECIDES));
+            }
         }
         doubts.extend(survey.and_then(|survey| unsigned_zero(&format, survey)));
         // Contradictions come first.

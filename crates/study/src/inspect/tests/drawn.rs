@@ -1,19 +1,12 @@
 //! Checkpoints of `tests/fixtures/layouts`, drawn and decoded by the formulas of the programs that define their layouts.
 
-use super::*;
-use crate::{checkpoint::CheckpointTensor, tensor::ArrayRole};
+use super::{doubts::doubt, *};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/layouts");
+pub(super) const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/layouts");
 
 /// Bits of the values of a tensor.
 fn bits(checkpoint: &Checkpoint, name: &str) -> Vec<u32> {
     values(checkpoint, name).into_iter().map(f32::to_bits).collect()
-}
-
-/// The doubts of a tensor.
-fn doubts(checkpoint: &Checkpoint, tensor: &CheckpointTensor) -> Option<String> {
-    let survey = Survey::of(checkpoint, tensor, &mut |_| {}).unwrap();
-    CheckpointTensorRow::new(tensor, ArrayRole::Weight, Some(&survey), String::new()).doubt
 }
 
 #[test]
@@ -30,7 +23,7 @@ fn drawn_checkpoints_are_read_in_every_bit_and_without_doubts() {
             assert_eq!(tensor.layouts, [layout], "{path:?}");
             let same = bits(&checkpoint, &tensor.name) == bits(&checkpoint, &expected);
             assert!(same, "{path:?}: '{}'", tensor.name);
-            assert_eq!(doubts(&checkpoint, tensor), None, "{path:?}: '{}'", tensor.name);
+            assert_eq!(doubt(&checkpoint, tensor), None, "{path:?}: '{}'", tensor.name);
             cases += 1;
         }
         assert!(checkpoint.misfits.is_empty() && checkpoint.notes().is_empty(), "{path:?}");
