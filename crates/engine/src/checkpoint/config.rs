@@ -10,6 +10,9 @@ use crate::{Error, Result, base::text, tensor::Sharing};
 /// The files, and the key that has the description; the first file that has it counts.
 const PLACES: [(&str, &str); 2] = [(CONFIG, QUANTIZATION), ("hf_quant_config.json", "quantization")];
 
+/// Keys with the modules that are left as they are.
+const IGNORE_KEYS: [&str; 4] = ["ignore", "exclude_modules", "modules_to_not_convert", "ignored_layers"];
+
 /// Keys that name blocks of rows and columns.
 const BLOCK_KEYS: [&str; 2] = ["weight_block_size", "block_structure"];
 
@@ -91,6 +94,13 @@ impl Config {
     pub(super) fn names_block(&self, sharing: Sharing) -> bool {
         let Sharing::Block(rows, columns) = sharing else { return false };
         self.blocks().contains(&sharing) || rows == 1 && self.says("group_size", &columns.to_string())
+    }
+
+    /// The modules that are left as they are, and the key that has them; `None` without such a list.
+    pub(super) fn ignored(&self) -> Option<(&'static str, Vec<&str>)> {
+        let list = |key: &&'static str| Some((*key, self.description.get(*key)?.as_array()?));
+        let (key, modules) = IGNORE_KEYS.iter().find_map(list)?;
+        Some((key, modules.iter().filter_map(Value::as_str).collect()))
     }
 
     /// The name of the method, for messages.

@@ -2,7 +2,7 @@
 
 use super::{
     Layout, Packing,
-    layout::{ArrayParts, Storage},
+    layout::{ArrayParts, ArrayPlaces, Storage},
     tensor::GlobalScale,
 };
 use crate::{
@@ -95,7 +95,14 @@ impl Layout {
         let refused = |what: String| Err(Error::request(format!("‹layout={}›: {what}", self.name)));
         let Storage::Arrays(parts) = &self.storage else { return in_gguf(&self.name, format) };
         let ArrayParts { codes, scale, .. } = &**parts;
-        let plain = self.metadata.is_empty() && matches!(self.codes.packing, Packing::Single | Packing::LowFirst);
+        let plain = parts.places == ArrayPlaces::default()
+            && parts.values.is_none()
+            && parts.factor.is_none()
+            && parts.nested.is_none()
+            && parts.state.is_none()
+            && parts.needs.is_empty()
+            && self.metadata.is_empty()
+            && matches!(self.codes.packing, Packing::Single | Packing::LowFirst);
         if !plain {
             return refused("it is read, not written".into());
         }
@@ -130,8 +137,10 @@ impl Layout {
             (Some(_), None) => return refused(format!("it has a scale of the tensor, and {format} has none")),
             _ => {}
         }
-        let zero = parts.zero.iter().map(|part| &part.name).chain(&parts.unsupported);
-        let zero = zero.into_iter().find(|name| name.contains("zero")).filter(|_| self.codes.offset != 0.0);
+        let zero = parts.zero.as_ref().filter(|zero| zero.down && self.codes.offset != 0.0).map(|zero| zero.part.name.clone());
+        if parts.zero.as_ref().is_some_and(|zero| zero.needed) && format.offset.is_none() {
+            return refused(format!("it has zero points, and {format} has none"));
+        }
         if format.offset.is_some() && zero.is_none() {
             return refused(format!("it has no offsets, as {format} has"));
         }
@@ -153,7 +162,7 @@ impl Layout {
             // So compressed-tensors initialises its parameters.
             arrays_of_one: self.config.values().any(|value| value == "compressed-tensors"),
             shape: parts.shape.clone(),
-            zero: zero.filter(|_| format.offset.is_some()).cloned(),
+            zero: zero.filter(|_| format.offset.is_some()),
             divides: global.is_some_and(|(_, used)| *used == GlobalScale::Divides),
             config: self.config.clone().into_iter().collect(),
             ..ArrayNames::default()

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     compare::{SAME_BYTES, SAME_VALUES, compare},
+    partners,
     survey::Survey,
     table::{CheckpointTensorRow, ComparedTensorRow, format_name},
 };
@@ -38,6 +39,7 @@ pub fn inspected(
         Ok(())
     };
     let outcome = chosen.iter().try_for_each(&mut one).map_err(|error| error.within(checkpoint.path().display()));
+    partners::doubt(&mut rows);
     let nothing = checkpoint.tensors.is_empty() && outcome.is_ok();
     let answer = match nothing {
         true => Some(format!("There are no tensors{}.", fit(checkpoint))),

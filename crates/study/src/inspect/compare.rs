@@ -141,8 +141,8 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     if let (Some(x), Some(y)) = (first.1.quantised(), second.1.quantised())
         && x.format == y.format
         && (x.offset, x.exponent) == (y.offset, y.exponent)
-        && x.zero.is_none()
-        && y.zero.is_none()
+        && x.values == y.values
+        && !(x.has_zero_points() || y.has_zero_points())
         && blocks(x, first.1) == blocks(y, second.1)
     {
         let same = same_parts((x, &readers.0), (y, &readers.1), first.1)?;
@@ -298,7 +298,7 @@ fn blocks(quantised: &Quantised, tensor: &CheckpointTensor) -> (usize, usize) {
 /// The orders of nibbles that are tried.
 fn packings(quantised: &Quantised) -> Vec<Packing> {
     let usual = quantised.reading.packing;
-    if quantised.format.bits != 4 || usual == Packing::Single {
+    if !quantised.has_orders() {
         return vec![usual];
     }
     let mut all = vec![usual];
@@ -308,8 +308,8 @@ fn packings(quantised: &Quantised) -> Vec<Packing> {
     };
     for other in [Packing::LowFirst, Packing::HighFirst, Packing::Halves(run), Packing::Halves(32)] {
         let fits = !matches!(
-            (other, quantised.place),
-            (Packing::Halves(run), ScalePlace::Inside { length, .. }) if run > length
+            (other, &quantised.place),
+            (Packing::Halves(run), ScalePlace::Inside(_)) if Some(run) > quantised.block_length()
         );
         if fits && !all.contains(&other) {
             all.push(other);

@@ -5,6 +5,8 @@
 
 mod answer;
 mod compare;
+mod marks;
+mod partners;
 mod survey;
 mod table;
 #[cfg(test)]

@@ -3,6 +3,8 @@
 mod conventions;
 mod damage;
 mod decoded;
+mod doubts;
+mod drawn;
 mod layouts;
 mod written;
 

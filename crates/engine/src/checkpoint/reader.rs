@@ -1,0 +1,459 @@
+//! Reading the tensors of a checkpoint piece by piece.
+
+use std::sync::Arc;
+
+use super::{
+    blocks::{BlockNumber, BlockParts, Minimum},
+    packing::{Packing, mask},
+    plane::Plane,
+    swizzle,
+    tensor::{CheckpointTensor, GlobalScale, PieceScales, Quantised, Reading, ScalePlace, TensorContent, ZeroPoints},
+};
+use crate::{
+    Error, Result,
+    array::ArrayFile,
+    base::visible::one_line,
+    tensor::{ElementReader, Matrices, Sharing, TensorPiece},
+};
+
+/// Reads the arrays of one tensor.
+pub struct TensorReader<'a> {
+    file: &'a ArrayFile,
+    tensor: &'a CheckpointTensor,
+    of: Matrices,
+    parts: Arc<ReaderParts>,
+}
+
+/// Readers of the arrays of a tensor.
+#[derive(Debug)]
+pub(super) enum ReaderParts {
+    Plain {
+        array: usize,
+        elements: ElementReader,
+    },
+    Quantised {
+        codes: Vec<f64>,
+        scales: ElementReader,
+        zeros: Option<ElementReader>,
+        /// Group of each column.
+        index: Option<Vec<usize>>,
+    },
+}
+
+impl ReaderParts {
+    /// The readers for a tensor of `file`.
+    ///
+    /// # Errors
+    /// A tensor that is not decoded.
+    pub(super) fn new(file: &ArrayFile, tensor: &CheckpointTensor) -> Result<ReaderParts> {
+        Ok(match &tensor.content {
+            TensorContent::Plain(array) => {
+                let stored = &file.arrays[*array];
+                file.complete(stored)?;
+                ReaderParts::Plain { array: *array, elements: ElementReader::of(stored.kind)? }
+            }
+            TensorContent::Quantised(quantised) => ReaderParts::Quantised {
+                codes: quantised.code_values(),
+                scales: ElementReader::of_format(quantised.scale_format)?,
+                zeros: quantised.zero.as_ref().map(|zero| ElementReader::of_format(zero.format)).transpose()?,
+                index: quantised.index.map(|array| groups(file, tensor, quantised, array)).transpose()?,
+            },
+            TensorContent::Opaque { why, .. } => {
+                return Err(Error::request(format!("tensor '{}': {why}", one_line(&tensor.name))));
+            }
+        })
+    }
+}
+
+/// The group of each column, from the array of this number.
+fn groups(file: &ArrayFile, tensor: &CheckpointTensor, quantised: &Quantised, array: usize) -> Result<Vec<usize>> {
+    let of = Matrices::of(&tensor.read_shape);
+    let (count, array) = (quantised.sharing.grid(of).1, &file.arrays[array]);
+    let elements = ElementReader::of(array.kind)?;
+    let (mut bytes, mut numbers) = (vec![0; array.len() * elements.width()], Vec::new());
+    file.read(array, 0, &mut bytes)?;
+    // The groups of a tensor without an order of its own are -1.
+    let group = |(column, number): (usize, &f64)| match *number {
+        -1.0 => Some(column / quantised.sharing.extents(of).1.max(1)),
+        number if number >= 0.0 && number < count as f64 => Some(number as usize),
+        _ => None,
+    };
+    let read = elements.read(&bytes, &mut numbers);
+    let index: Option<Vec<usize>> = numbers.iter().enumerate().map(group).collect();
+    index.filter(|index| read.is_ok() && index.len() == of.columns).ok_or_else(|| {
+        let (name, array) = (one_line(&tensor.name), one_line(&array.name));
+        Error::request(format!("tensor '{name}': '{array}' has a group that is none of the {count} of the scales"))
+    })
+}
+
+impl<'a> TensorReader<'a> {
+    /// The reader of a tensor of `file`.
+    ///
+    /// # Errors
+    /// A tensor that is not decoded.
+    pub(crate) fn new(file: &'a ArrayFile, tensor: &'a CheckpointTensor) -> Result<TensorReader<'a>> {
+        Ok(TensorReader::of_parts(file, tensor, Arc::new(ReaderParts::new(file, tensor)?)))
+    }
+
+    /// The reader of a tensor with readers of its arrays, those of [`ReaderParts::new`].
+    pub(super) fn of_parts(file: &'a ArrayFile, tensor: &'a CheckpointTensor, parts: Arc<ReaderParts>) -> Self {
+        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts }
+    }
+
+    fn wrong(&self, what: String) -> Error {
+        Error::request(format!("tensor '{}': {what}", one_line(&self.tensor.name)))
+    }
+
+    /// Values of a piece, row by row.
+    ///
+    /// Values of a plain array are exact, and values of a quantised one rounded once, to `f32`.
+    pub fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
+        let quantised = match (&*self.parts, self.tensor.quantised()) {
+            (ReaderParts::Plain { array, elements }, _) => {
+                let array = &self.file.arrays[*array];
+                let first = piece.start(self.of.columns);
+                let mut bytes = vec![0; piece.len() * elements.width()];
+                self.file.read(array, first, &mut bytes)?;
+                let mut values = Vec::with_capacity(piece.len());
+                elements.read(&bytes, &mut values).map_err(|at| self.wide(first + at, "code"))?;
+                return Ok(values);
+            }
+            (ReaderParts::Quantised { .. }, Some(quantised)) => quantised,
+            (ReaderParts::Quantised { .. }, None) => return Ok(Vec::new()),
+        };
+        let reading = reading.unwrap_or(quantised.reading);
+        let mut values = self.codes(piece, reading.packing)?;
+        if let Some(zeros) = self.zeros(piece)? {
+            // Zero points that are no integers are subtracted in f32, as the programs do.
+            self.of_each(piece, &zeros, &mut values, |value, zero| f64::from((value - zero) as f32));
+        }
+        let scales = self.scales(piece, reading.swizzled)?;
+        self.of_each(piece, &scales, &mut values, |value, scale| value * scale);
+        if let ScalePlace::Inside(block) = &quantised.place
+            && let Some((number, used)) = &block.minimum
+        {
+            let minima = self.numbers(quantised, piece, block, number)?;
+            self.of_each(piece, &minima, &mut values, |value, minimum| match used {
+                Minimum::Adds => value + minimum,
+                Minimum::Subtracts => value - minimum,
+            });
+        }
+        if let Some(factor) = quantised.factor {
+            values.iter_mut().for_each(|value| *value = f64::from(*value as f32) * f64::from(factor));
+        }
+        let columns = piece.columns.len();
+        for (row, values) in piece.rows.clone().zip(values.chunks_mut(columns.max(1))) {
+            let global = self.global(quantised, row);
+            match reading.global {
+                // Exact before it is rounded: codes, scales and global scales have at most 53 bits together.
+                Some(GlobalScale::Multiplies) => {
+                    values.iter_mut().for_each(|value| *value = f64::from((*value * global) as f32))
+                }
+                Some(GlobalScale::Divides) => {
+                    values.iter_mut().for_each(|value| *value = f64::from((*value / global) as f32))
+                }
+                None => values.iter_mut().for_each(|value| *value = f64::from(*value as f32)),
+            }
+        }
+        Ok(values)
+    }
+
+    /// Differences of integers of 64 bits from their nearest doubles; `None` for other elements.
+    pub fn rests(&self, piece: &TensorPiece) -> Result<Option<Vec<f64>>> {
+        let ReaderParts::Plain { array, elements: ElementReader::Integers { bytes: 8, bits: 64, signed } } =
+            &*self.parts
+        else {
+            return Ok(None);
+        };
+        let array = &self.file.arrays[*array];
+        let mut bytes = vec![0; piece.len() * 8];
+        self.file.read(array, piece.start(self.of.columns), &mut bytes)?;
+        let rest = |word: &[u8; 8]| {
+            let raw = u64::from_le_bytes(*word);
+            let (near, exact) = match signed {
+                true => (raw as i64 as f64, i128::from(raw as i64)),
+                false => (raw as f64, i128::from(raw)),
+            };
+            (exact - near as i128) as f64
+        };
+        Ok(Some(bytes.as_chunks().0.iter().map(rest).collect()))
+    }
+
+    /// The global scale of a row; 1 without one.
+    fn global(&self, quantised: &Quantised, row: usize) -> f64 {
+        match quantised.global.as_slice() {
+            [] => 1.0,
+            [one] => *one,
+            several => several.get(row / self.of.rows.max(1)).copied().unwrap_or(1.0),
+        }
+    }
+
+    /// Applies `join` to each value and the entry of its block.
+    pub fn of_each(
+        &self,
+        piece: &TensorPiece,
+        scales: &PieceScales,
+        values: &mut [f64],
+        join: impl Fn(f64, f64) -> f64,
+    ) {
+        if scales.each == 0 {
+            return;
+        }
+        let first = piece.columns.start / scales.width;
+        let rows = values.chunks_mut(piece.columns.len().max(1)).zip(scales.values.chunks(scales.each));
+        for (values, scales_of_row) in rows {
+            if let ReaderParts::Quantised { index: Some(index), .. } = &*self.parts {
+                let groups = index[piece.columns.clone()].iter().map(|group| scales_of_row[*group]);
+                values.iter_mut().zip(groups).for_each(|(value, scale)| *value = join(*value, scale));
+                continue;
+            }
+            let mut start = piece.columns.start;
+            for (at, scale) in scales_of_row.iter().enumerate() {
+                let end = ((first + at + 1) * scales.width).min(piece.columns.end);
+                let columns = start - piece.columns.start..end - piece.columns.start;
+                values[columns].iter_mut().for_each(|value| *value = join(*value, *scale));
+                start = end;
+            }
+        }
+    }
+
+    fn wide(&self, at: usize, what: &str) -> Error {
+        self.wrong(format!("the {what} at position {at} has more bits than its format"))
+    }
+
+    /// Values of the codes of a piece, before scales.
+    pub fn codes(&self, piece: &TensorPiece, packing: Packing) -> Result<Vec<f64>> {
+        let (ReaderParts::Quantised { codes: table, .. }, Some(quantised)) = (&*self.parts, self.tensor.quantised())
+        else {
+            return Ok(Vec::new());
+        };
+        let bits = quantised.format.bits as usize;
+        let array = &self.file.arrays[quantised.codes];
+        let mut codes = Vec::with_capacity(piece.len());
+        match (&quantised.place, &quantised.planes[0]) {
+            (ScalePlace::Inside(block), _) => {
+                for chunk in self.blocks(quantised, piece, block)?.chunks(block.bytes) {
+                    block.codes(chunk, bits, packing, &mut codes);
+                }
+            }
+            (_, Some(plane)) => codes = plane.read(self.file, piece.rows.clone(), piece.columns.clone())?,
+            (_, None) if packing == Packing::TensorParts => self.tensor_parts(quantised, piece, &mut codes)?,
+            (_, None) => {
+                // A stored element of several bytes (I32) is a part of a stream of bytes.
+                let bits = if packing == Packing::Single { 8 } else { bits };
+                let partial = piece.columns.len() < self.of.columns;
+                let start = if partial { piece.columns.start * bits / 8 } else { 0 };
+                let length = if partial { (piece.columns.len() * bits).div_ceil(8) } else { quantised.row_bytes };
+                let mut bytes = vec![0; piece.rows.len() * length];
+                self.file.read_bytes(array, (piece.rows.start * quantised.row_bytes + start) as u64, &mut bytes)?;
+                for row in bytes.chunks(length.max(1)) {
+                    packing.unpack(row, bits, piece.columns.clone(), &mut codes);
+                }
+            }
+        }
+        if table.len() < 256
+            && let Some(at) = codes.iter().position(|code| usize::from(*code) >= table.len())
+        {
+            let columns = piece.columns.len().max(1);
+            let (row, column) = (piece.rows.start + at / columns, piece.columns.start + at % columns);
+            return Err(self.wide(row * self.of.columns + column, "code"));
+        }
+        Ok(codes.into_iter().map(|code| table[usize::from(code)]).collect())
+    }
+
+    /// Codes of a piece where the highest bits of all bytes are the first part of the tensor.
+    fn tensor_parts(&self, quantised: &Quantised, piece: &TensorPiece, codes: &mut Vec<u8>) -> Result<()> {
+        let (array, bits) = (&self.file.arrays[quantised.codes], quantised.format.bits as usize);
+        let part = (array.data.1 as usize).max(1);
+        for row in piece.rows.clone() {
+            let mut first = row * self.of.columns + piece.columns.start;
+            let end = first + piece.columns.len();
+            while first < end {
+                let (number, at) = (first / part, first % part);
+                let mut bytes = vec![0; (end - first).min(part - at)];
+                self.file.read_bytes(array, at as u64, &mut bytes)?;
+                let shift = 8usize.saturating_sub(bits * (number + 1));
+                codes.extend(bytes.iter().map(|byte| byte >> shift & mask(bits)));
+                first += bytes.len();
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of the blocks of a piece.
+    fn blocks(&self, quantised: &Quantised, piece: &TensorPiece, block: &BlockParts) -> Result<Vec<u8>> {
+        let start = piece.start(self.of.columns) / block.length * block.bytes;
+        let mut bytes = vec![0; piece.len() / block.length * block.bytes];
+        self.file.read_bytes(&self.file.arrays[quantised.codes], start as u64, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Scales or minima of the blocks of a piece.
+    fn numbers(
+        &self,
+        quantised: &Quantised,
+        piece: &TensorPiece,
+        block: &BlockParts,
+        number: &BlockNumber,
+    ) -> Result<PieceScales> {
+        let mut values = Vec::new();
+        for (at, chunk) in self.blocks(quantised, piece, block)?.chunks(block.bytes).enumerate() {
+            number.read(chunk, &mut values).ok_or_else(|| self.wide(at, "scale"))?;
+        }
+        let width = block.shared(number);
+        Ok(PieceScales { values, each: piece.columns.len() / width, width })
+    }
+
+    /// Scales of a piece; of all groups, where an array has the group of each column.
+    pub fn scales(&self, piece: &TensorPiece, swizzled: bool) -> Result<PieceScales> {
+        let (ReaderParts::Quantised { scales, .. }, Some(quantised)) = (&*self.parts, self.tensor.quantised()) else {
+            return Ok(PieceScales { values: Vec::new(), each: 0, width: 1 });
+        };
+        let mut read = match &quantised.place {
+            ScalePlace::Inside(block) => self.numbers(quantised, piece, block, &block.scale)?,
+            ScalePlace::Array(array) if swizzled => self.tiles(quantised, *array, scales, piece)?,
+            ScalePlace::Array(array) => {
+                self.grid(quantised, (*array, quantised.planes[1].as_ref()), scales, piece, "scale")?
+            }
+        };
+        if let Some(nested) = &quantised.nested {
+            let (each, first) = (quantised.sharing.grid(self.of).1, piece.columns.start / read.width);
+            for (row, scales) in piece.rows.clone().zip(read.values.chunks_mut(read.each.max(1))) {
+                let numbers = row * each + first..;
+                scales.iter_mut().zip(numbers).for_each(|(scale, number)| *scale = nested.value(number, *scale));
+            }
+        }
+        Ok(read)
+    }
+
+    /// Scales of the blocks whose first value lies in a piece.
+    pub fn scales_that_begin(&self, piece: &TensorPiece, quantised: &Quantised) -> Result<Vec<f64>> {
+        let scales = self.scales(piece, quantised.reading.swizzled)?;
+        let high = quantised.sharing.extents(self.of).0.max(1);
+        // The first block of a piece may have begun in the piece before.
+        let skipped = usize::from(!piece.columns.start.is_multiple_of(scales.width));
+        let begins = |row: &usize| (row % self.of.rows.max(1)).is_multiple_of(high);
+        let each = piece.rows.clone().zip(scales.values.chunks(scales.each.max(1)));
+        let each = each.filter(|(row, _)| begins(row));
+        Ok(each.flat_map(|(_, scales)| scales.iter().skip(skipped).copied().collect::<Vec<f64>>()).collect())
+    }
+
+    /// Zero points of a piece.
+    pub fn zeros(&self, piece: &TensorPiece) -> Result<Option<PieceScales>> {
+        let (
+            ReaderParts::Quantised { zeros: Some(elements), .. },
+            Some(quantised @ Quantised { zero: Some(ZeroPoints { array, offset, plane, .. }), .. }),
+        ) = (&*self.parts, self.tensor.quantised())
+        else {
+            return Ok(None);
+        };
+        let mut zeros = self.grid(quantised, (*array, plane.as_ref()), elements, piece, "zero point")?;
+        zeros.values.iter_mut().for_each(|zero| *zero += offset);
+        Ok(Some(zeros))
+    }
+
+    /// Entries of a grid with the sharing of the scales, in rows.
+    fn grid(
+        &self,
+        quantised: &Quantised,
+        (array, plane): (usize, Option<&Plane>),
+        elements: &ElementReader,
+        piece: &TensorPiece,
+        what: &str,
+    ) -> Result<PieceScales> {
+        let (of, array) = (self.of, &self.file.arrays[array]);
+        let (high, wide) = quantised.sharing.extents(of);
+        let (grid_rows, grid_columns) = quantised.sharing.grid(of);
+        let all;
+        let piece = match quantised.index {
+            None => piece,
+            Some(_) => {
+                all = TensorPiece { rows: piece.rows.clone(), columns: 0..of.columns };
+                &all
+            }
+        };
+        let columns = piece.columns.start / wide..piece.columns.end.div_ceil(wide);
+        let each = columns.len();
+        let mut values = Vec::with_capacity(piece.rows.len() * each);
+        let read = |first: usize, count: usize, values: &mut Vec<f64>| -> Result<()> {
+            let mut bytes = vec![0; count * elements.width()];
+            self.file.read(array, first, &mut bytes)?;
+            elements.read(&bytes, values).map_err(|at| self.wide(first + at, what))
+        };
+        if let Some(plane) = plane {
+            let bytes = plane.read(self.file, piece.rows.clone(), columns)?;
+            elements.read(&bytes, &mut values).map_err(|at| self.wide(at, what))?;
+            return Ok(PieceScales { values, each, width: wide });
+        }
+        if quantised.strided {
+            for row in piece.rows.clone() {
+                let (mut first, end) = (row * of.columns + piece.columns.start, row * of.columns + piece.columns.end);
+                while first < end {
+                    let at = first % array.len().max(1);
+                    let length = (end - first).min(array.len() - at);
+                    read(at, length, &mut values)?;
+                    first += length;
+                }
+            }
+            return Ok(PieceScales { values, each: piece.columns.len(), width: 1 });
+        }
+        if high == 1 && each == grid_columns {
+            read(piece.rows.start * grid_columns, piece.rows.len() * each, &mut values)?;
+            return Ok(PieceScales { values, each, width: wide });
+        }
+        let (mut last, mut line) = (None, Vec::new());
+        for row in piece.rows.clone() {
+            let (matrix, inside) = (row / of.rows.max(1), row % of.rows.max(1));
+            let start = match quantised.sharing {
+                Sharing::Tensor => {
+                    if array.len() > 1 {
+                        matrix
+                    } else {
+                        0
+                    }
+                }
+                _ => (matrix * grid_rows + inside / high) * grid_columns + columns.start,
+            };
+            if last != Some(start) {
+                line.clear();
+                read(start, each, &mut line)?;
+                last = Some(start);
+            }
+            values.extend(&line);
+        }
+        Ok(PieceScales { values, each, width: wide })
+    }
+
+    /// Scales in tiles of 128 rows and 4 columns.
+    fn tiles(
+        &self,
+        quantised: &Quantised,
+        array: usize,
+        elements: &ElementReader,
+        piece: &TensorPiece,
+    ) -> Result<PieceScales> {
+        let (of, array) = (self.of, &self.file.arrays[array]);
+        let (_, wide) = quantised.sharing.extents(of);
+        let (grid_rows, grid_columns) = quantised.sharing.grid(of);
+        let matrix_scales =
+            swizzle::padded(grid_rows, grid_columns).ok_or_else(|| self.wrong("too many scales".into()))?;
+        let band = swizzle::TILE.0 * grid_columns.next_multiple_of(swizzle::TILE.1);
+        let columns = piece.columns.start / wide..piece.columns.end.div_ceil(wide);
+        let mut values = Vec::with_capacity(piece.rows.len() * columns.len());
+        let (mut last, mut tiles) = (None, Vec::new());
+        for row in piece.rows.clone() {
+            let (matrix, inside) = (row / of.rows.max(1), row % of.rows.max(1));
+            let start = matrix * matrix_scales + inside / swizzle::TILE.0 * band;
+            if last != Some(start) {
+                let mut bytes = vec![0; band * elements.width()];
+                self.file.read(array, start, &mut bytes)?;
+                tiles.clear();
+                elements.read(&bytes, &mut tiles).map_err(|at| self.wide(start + at, "scale"))?;
+                last = Some(start);
+            }
+            let inside = inside % swizzle::TILE.0;
+            values.extend(columns.clone().map(|column| tiles[swizzle::place(inside, column, grid_columns)]));
+        }
+        Ok(PieceScales { values, each: columns.len(), width: wide })
+    }
+}
