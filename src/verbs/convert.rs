@@ -33,7 +33,7 @@ const HELP: &str = "Examples:
   tcnum convert --to e4m3 --round RZ 0.1 1e9 -448
   tcnum convert --from bf16 --to e5m2 0x3f80 0x7f80
   tcnum convert --to mxfp4 1 -2.5 0.1 7
-  tcnum convert --to mxfp4 --input weights.safetensors --out weights.mxfp4.safetensors
+  tcnum convert --to nvfp4 --layout compressed-tensors --input model/ --out quantised/
 More: docs/numbers.md, docs/quantise.md";
 
 /// Converts values, codes or files of arrays to another format, with the errors.

@@ -27,7 +27,7 @@ const HELP: &str = "Examples:
   tcnum quantise weights.safetensors --to e4m3,mxfp8,mxfp4,nvfp4,mxint8
   tcnum quantise weights.safetensors --to e4m3 --per tensor,1x128 --scale-rule absmax,pow2,mse
   tcnum quantise w.npy --to nvfp4,mxfp4 --scale-rule all --activations x.npy
-  tcnum quantise model.safetensors --include w --to e4m3,mxfp4,nvfp4
+  tcnum quantise model/ --budget 4.5 --to mxfp4,nvfp4,e4m3 --plan-out plan.toml
 More: docs/quantise.md";
 
 /// Measures quantisation errors of tensors by format, scale rule and granularity.

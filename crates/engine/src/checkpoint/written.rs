@@ -137,7 +137,8 @@ impl Layout {
             (Some(_), None) => return refused(format!("it has a scale of the tensor, and {format} has none")),
             _ => {}
         }
-        let zero = parts.zero.as_ref().filter(|zero| zero.down && self.codes.offset != 0.0).map(|zero| zero.part.name.clone());
+        let zero =
+            parts.zero.as_ref().filter(|zero| zero.down && self.codes.offset != 0.0).map(|zero| zero.part.name.clone());
         if parts.zero.as_ref().is_some_and(|zero| zero.needed) && format.offset.is_none() {
             return refused(format!("it has zero points, and {format} has none"));
         }

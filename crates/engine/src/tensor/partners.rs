@@ -8,7 +8,7 @@ const FUSED: [&[&str]; 7] = [
     &["ffn_gate", "ffn_up"],
     &["w1", "w3"],
     &["query", "key", "value"],
-    &["wq", "wk", "wv"],
+    &["to_q", "to_k", "to_v"],
 ];
 
 /// Name of the product that a tensor is fused into; partners have the same, and other tensors their own.
