@@ -200,7 +200,7 @@ fn a_layout_that_does_not_hold_a_format_is_refused_with_the_reason() {
         ("deepseek-fp8", "nvfp4", "it holds other elements than e2m1"),
         ("gguf-q8_0", "q4-0", "GGUF files hold mxfp4, q4-0, q4-1, q8-0, and not q4-0"),
         ("compressed-tensors-int4", "mxfp4", "it holds other elements than e2m1"),
-        ("compressed-tensors-int4", "q4-1", "it has no scales of f16"),
+        ("compressed-tensors-int4", "q4-1", "it holds other elements than u4 of q4-1"),
         ("compressed-tensors-mxfp4", "u4-1x128", "it holds other elements than u4"),
         ("compressed-tensors-mxfp8", "fp8-1x128", "it has scales for 1x32"),
     ] {
