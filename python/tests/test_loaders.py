@@ -121,11 +121,11 @@ def test_transformers_loads_a_plan_of_several_formats(llama, tmp_path):
     out, plan = tmp_path / "out", tmp_path / "plan.toml"
     formats = "mxfp4,nvfp4,e4m3,s4-1x128,mxfp8"
     report = json.loads(
-        tcnum("quantise", llama, "--budget", 4.7, "--to", formats, "--plan-out", plan, "--output", "json")
+        tcnum("quantise", llama, "--budget", 5.5, "--to", formats, "--plan-out", plan, "--output", "json")
     )
     rows = report["tables"]["plan"]
     bits = sum(row["bits"] * row["values"] for row in rows) / sum(row["values"] for row in rows)
-    assert bits <= 4.7 and len({row["to"] for row in rows}) > 1
+    assert bits <= 5.5 and len({row["to"] for row in rows}) > 1
     tcnum("convert", "--plan", plan, "--layout", "compressed-tensors", "--input", llama, "--out", f"{out}/")
     values = decoded(out, tmp_path)
     model = transformers.AutoModelForCausalLM.from_pretrained(out, dtype=torch.float32)
