@@ -1,4 +1,6 @@
-//! Files that loaders of other programs read: plans of several formats, folders, shards, and GGUF files; on the program itself.
+//! Files that loaders of other programs read, on the program itself.
+//!
+//! They are plans of several formats, folders, shards and GGUF files.
 
 use std::{
     fs,
@@ -186,7 +188,7 @@ fn shards_have_an_index_and_hold_what_one_file_holds() {
 #[test]
 fn blocks_of_gguf_hold_the_values_of_the_format_and_the_metadata_of_the_input() {
     let model = Model::new(5);
-    let own = |to: &str| {
+    let tcnum_file = |to: &str| {
         let (input, out) = (model.at("model"), model.at("own.safetensors"));
         model.run("convert", &["--to", to, "--exclude", "lm_head*", "--input", &input, "--out", &out]);
         out
@@ -194,7 +196,7 @@ fn blocks_of_gguf_hold_the_values_of_the_format_and_the_metadata_of_the_input() 
     for to in ["q8-0", "q4-0", "mxfp4"] {
         let (input, out, again) = (model.at("model"), model.at("out.gguf"), model.at("again.gguf"));
         model.run("convert", &["--to", to, "--exclude", "lm_head*", "--input", &input, "--out", &out]);
-        let answer = model.run("inspect", &[&out, &own(to)])["answer"].clone();
+        let answer = model.run("inspect", &[&out, &tcnum_file(to)])["answer"].clone();
         assert_eq!(answer, "7 tensors have the same values in both.", "{to}");
         let file = ArrayFile::open(Path::new(&out)).unwrap();
         assert_eq!(file.metadata["general.architecture"], "llama");

@@ -1,4 +1,6 @@
-//! GGUF files that are written: version 3, with the metadata of the file that they come from, or the least that readers ask for.
+//! GGUF files that are written: version 3, with the metadata of their input.
+//!
+//! Files that come from others have the least metadata that readers ask for.
 
 use std::{fs::File, path::Path};
 

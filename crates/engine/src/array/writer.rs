@@ -41,7 +41,9 @@ pub struct FileHeading {
     pub shard_bytes: Option<u64>,
 }
 
-/// A file of arrays under construction, or several, by any number of threads. They appear when they are finished.
+/// A file of arrays under construction, or several, by any number of threads.
+///
+/// They appear when they are finished.
 #[derive(Debug)]
 pub struct ArrayWriter {
     files: Vec<ReplacingFile>,

@@ -1,4 +1,4 @@
-//! The description of a quantised model that is written next to its files, for the programs that load them.
+//! The description of a quantised model, written next to its files for the programs that load them.
 
 use std::path::{Path, PathBuf};
 
@@ -107,7 +107,7 @@ fn compressed_tensors(groups: &[DescribedGroup], left: &[&str]) -> Value {
     })
 }
 
-/// Quantisation by the keys of the only layout, and those of its program for blocks and for what is left.
+/// Quantisation by the keys of the only layout, with its program's keys for blocks and the rest.
 fn by_keys(group: &DescribedGroup, left: &[&str]) -> Value {
     let keys = group.names.config.iter().map(|(key, value)| (key.clone(), json!(value)));
     let mut all: Map<String, Value> = keys.collect();
@@ -126,7 +126,9 @@ fn by_keys(group: &DescribedGroup, left: &[&str]) -> Value {
 }
 
 impl ModelDescription {
-    /// The description of the model at `input` with the quantisation of some groups; `left` names matrices that are not quantised.
+    /// The description of the model at `input` with the quantisation of some groups.
+    ///
+    /// `left` names matrices that are not quantised.
     ///
     /// # Errors
     /// A description that is not JSON; layouts of different programs.

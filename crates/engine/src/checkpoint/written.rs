@@ -66,7 +66,7 @@ impl Layout {
         if Layout::family(name).is_empty() { Layout::find(name).map(drop) } else { Ok(()) }
     }
 
-    /// Names and types of the arrays of a block format in a layout, or in the layout of a family that holds it.
+    /// Names and types of the arrays of a block format in a layout, or in one of a family that holds it.
     ///
     /// A family has a name that those of its layouts begin with: `compressed-tensors`, `modelopt`, `gguf`.
     ///

@@ -11,7 +11,9 @@ const FUSED: [&[&str]; 7] = [
     &["to_q", "to_k", "to_v"],
 ];
 
-/// Name of the product that a tensor is fused into; partners have the same, and other tensors their own.
+/// Name of the product that a tensor is fused into.
+///
+/// Partners have the same name, and other tensors their own.
 pub fn partners(tensor: &str) -> String {
     let parts: Vec<&str> = tensor.split('.').collect();
     let fused = |part: &str| FUSED.iter().find(|names| names.contains(&part)).map(|names| names.join("+"));

@@ -21,18 +21,21 @@ use std::{
     path::Path,
 };
 
-use super::target::{TargetTensor, tensor_scale};
+use super::{
+    model::{TargetRecipe, is_folder},
+    target::TargetTensor,
+};
 use crate::{
     Error, Result,
-    array::{ArrayFile, ArrayWriter, Container, FileHeading, GgufEntries, NewArray, StreamedArray},
+    array::{ArrayFile, ArrayWriter, Container, FileHeading, NewArray, StreamedArray},
     base::interrupt,
-    checkpoint::{Checkpoint, DescribedGroup, ModelDescription},
+    checkpoint::Checkpoint,
     format::block::{self, BlockFormat},
     format::{self, Rounding},
     report::{Report, Table, counted, grouped},
     tensor::{
-        ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, FileContent, NamedArrays, Recipe,
-        SourceTensor, TensorChoice, UnsoundValues, flattened, is_convolution, partners, refuse_incomplete,
+        ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, FileContent, NamedArrays, SourceTensor,
+        TensorChoice, UnsoundValues, flattened, is_convolution, refuse_incomplete,
     },
 };
 
@@ -105,17 +108,6 @@ pub struct FileConversion {
     pub shard_bytes: Option<u64>,
     /// Where the random bits of stochastic rounding come from.
     pub seed: u64,
-}
-
-/// Target of some tensors of a file.
-#[derive(Debug, Clone)]
-pub struct TargetRecipe {
-    /// The tensors.
-    pub recipe: Recipe,
-    /// Target of their conversion.
-    pub to: ConversionTarget,
-    /// Names of the arrays.
-    pub layout: ArrayNames,
 }
 
 impl FileConversion {
@@ -259,64 +251,6 @@ impl FileConversion {
         writer.finish()?;
         let described = description.map(|description| description.write(output)).transpose()?;
         Ok(ConvertedFile { rows, counts, note, unsound, described })
-    }
-
-    /// The target of a tensor, and the names of its arrays.
-    fn target_of(&self, name: &str) -> (ConversionTarget, &ArrayNames) {
-        let recipe = self.recipes.iter().find(|target| target.recipe.matches(name));
-        recipe.map_or((self.to, &self.layout), |target| (target.to, &target.layout))
-    }
-
-    /// Scales of tensors that programs fuse into one product, in the layouts of those programs.
-    fn shared_scales<'a>(&self, tensors: &[SourceTensor<'a>]) -> Result<BTreeMap<&'a str, f32>> {
-        let mut products: BTreeMap<(String, &str), Vec<&SourceTensor>> = BTreeMap::new();
-        for tensor in tensors {
-            let (to, names) = self.target_of(tensor.name);
-            let scaled = to.block().is_some_and(|format| format.tensor_scale.is_some());
-            if scaled && names.layout.is_some() {
-                products.entry((partners(tensor.name), to.name())).or_default().push(tensor);
-            }
-        }
-        let mut scales = BTreeMap::new();
-        for tensors in products.values().filter(|tensors| tensors.len() > 1) {
-            let (ConversionTarget::Blocks(quantizer), _) = self.target_of(tensors[0].name) else { continue };
-            if let Some(scale) = tensor_scale(tensors, &quantizer)? {
-                scales.extend(tensors.iter().map(|tensor| (tensor.name, scale)));
-            }
-        }
-        Ok(scales)
-    }
-
-    /// The metadata of a GGUF file: those of the input, or the least that readers ask for.
-    fn entries(&self, input: &Path) -> Result<GgufEntries> {
-        match !input.is_dir() && Container::of(input).is_ok_and(|container| container == Container::Gguf) {
-            true => GgufEntries::read(input),
-            false => Ok(GgufEntries::of_architecture(&ModelDescription::architecture(input)?)),
-        }
-    }
-
-    /// The description of the model that programs look for next to files in their layouts.
-    fn described(
-        &self,
-        input: &Path,
-        tensors: &[SourceTensor],
-        kept: &[&StreamedArray],
-    ) -> Result<Option<ModelDescription>> {
-        let mut groups: Vec<DescribedGroup> = Vec::new();
-        for tensor in tensors {
-            let (to, names) = self.target_of(tensor.name);
-            let (Some(format), false) = (to.block(), names.config.is_empty()) else { continue };
-            match groups.iter_mut().find(|group| group.names == names && group.format == format) {
-                Some(group) => group.tensors.push(tensor.name.to_string()),
-                None => groups.push(DescribedGroup { names, format, tensors: vec![tensor.name.to_string()] }),
-            }
-        }
-        let left = kept
-            .iter()
-            .filter(|array| array.shape.len() > 1 && array.name.ends_with("weight"))
-            .map(|array| array.name.clone())
-            .collect();
-        if groups.is_empty() { Ok(None) } else { ModelDescription::new(input, &groups, left).map(Some) }
     }
 
     /// True for metadata of this program with a format that it knows.
@@ -505,11 +439,6 @@ fn row(tensor: &SourceTensor, to: &ConversionTarget, deviations: &Deviations) ->
         mean_error: deviations.mean_error(),
         relative_rms: losses.energies.relative_rms(),
     }
-}
-
-/// True if a path names a folder: an existing one, or one to be made (it ends with a slash).
-fn is_folder(path: &Path) -> bool {
-    path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
 /// The block format that metadata of this program name, but for its blocks; `None` for others.

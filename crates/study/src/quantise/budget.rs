@@ -1,4 +1,4 @@
-//! The format of each tensor under a budget of bits: the least loss of all choices that stay within it.
+//! The format of each tensor under a budget of bits, with the least loss within it.
 //!
 //! Tensors that loaders fuse into one product take one format. The sums of bits and losses of the products so far are kept where no other
 //! sum has fewer bits and less loss. Of many such sums, some at even distances are kept: the result then is near the least loss, and
@@ -89,7 +89,7 @@ impl Budget {
         });
     }
 
-    /// The plan of least loss with at most so many bits a value, in a sentence, as a table and as a file.
+    /// The plan of least loss with at most so many bits a value.
     ///
     /// `names` are the formats as the user gave them.
     ///
@@ -120,12 +120,12 @@ impl Budget {
         for (tensors, target) in products.values().zip(chosen) {
             tensors.iter().for_each(|at| target_of[*at] = target);
         }
-        let (mut recipes, mut noise, mut taken) = (Vec::new(), 0.0, 0);
+        let (mut recipes, mut noise, mut bits_used) = (Vec::new(), 0.0, 0);
         let mut rows = Vec::new();
         for (tensor, at) in self.tensors.iter().zip(&target_of) {
             let target = &targets[*at];
             noise += tensor.noise[*at];
-            taken += tensor.choices[*at].bits;
+            bits_used += tensor.choices[*at].bits;
             rows.push(PlanRow {
                 tensor: tensor.name.clone(),
                 to: target.format_name(),
@@ -148,7 +148,7 @@ impl Budget {
         let signal: f64 = self.tensors.iter().map(|tensor| tensor.signal).sum();
         let sentence = format!(
             "The plan takes {} bits a value of {bits}, with {} dB of SQNR: {}.",
-            three_digits(taken as f64 / values.max(1) as f64),
+            three_digits(bits_used as f64 / values.max(1) as f64),
             three_digits(decibels(noise / signal)),
             kinds.join(", ")
         );

@@ -95,7 +95,9 @@ impl FileLosses {
         Ok(())
     }
 
-    /// The format of each tensor with the least loss in at most so many bits a value; `names` are the formats as given.
+    /// The format of each tensor with the least loss in at most so many bits a value.
+    ///
+    /// `names` are the formats as the user gave them.
     ///
     /// # Errors
     /// A budget below all formats; scales that files do not have.

@@ -60,7 +60,7 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
     let bytes: Vec<u8> = weights.iter().flat_map(|value| value.to_le_bytes()).collect();
     write(&from, &[array("l.weight", &[256, 256], self::format("f32"), bytes)]);
     let full_extent = BlockFormat::WHOLE;
-    let scaled = |name, rows, length| BlockFormat::with_f32_scales(find(name).unwrap(), rows, length).unwrap();
+    let with_scales = |name, rows, length| BlockFormat::with_f32_scales(find(name).unwrap(), rows, length).unwrap();
     let e4m3_blocks = |rows, length| BlockFormat::with_f32_scales(find("e4m3").unwrap(), rows, length).unwrap();
     let mut count = 0;
     for (layout, format) in [
@@ -73,8 +73,8 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
         ("modelopt-fp8", e4m3_blocks(full_extent, full_extent)),
         ("deepseek-fp8", block("fp8-128x128").unwrap()),
         ("compressed-tensors-int4", block("s4-1x128").unwrap()),
-        ("compressed-tensors-int4", scaled("s4", 1, full_extent)),
-        ("compressed-tensors-int8", scaled("s8", 1, 64)),
+        ("compressed-tensors-int4", with_scales("s4", 1, full_extent)),
+        ("compressed-tensors-int8", with_scales("s8", 1, 64)),
         ("gpt-oss", block("mxfp4").unwrap()),
     ] {
         let names = Layout::find(layout).unwrap().written(format).unwrap();
