@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     Error, Result,
-    array::ArrayFile,
+    array::{ArrayFile, Content},
     base::visible::one_line,
+    format::Format,
     tensor::{ElementReader, Matrices, Sharing, TensorPiece},
 };
 
@@ -22,6 +23,8 @@ pub struct TensorReader<'a> {
     tensor: &'a CheckpointTensor,
     of: Matrices,
     parts: Arc<ReaderParts>,
+    /// Heads whose rows lie in pairs, one of each half.
+    heads: Option<usize>,
 }
 
 /// Readers of the arrays of a tensor.
@@ -97,7 +100,32 @@ impl<'a> TensorReader<'a> {
 
     /// The reader of a tensor with readers of its arrays, those of [`ReaderParts::new`].
     pub(super) fn of_parts(file: &'a ArrayFile, tensor: &'a CheckpointTensor, parts: Arc<ReaderParts>) -> Self {
-        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts }
+        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts, heads: None }
+    }
+
+    /// The reader with the rows of each of so many heads in halves, where the file has them in pairs: one row of each half.
+    pub fn unpaired(self, heads: usize) -> TensorReader<'a> {
+        let rows = self.of.rows;
+        let fits = heads > 0 && rows.is_multiple_of(2 * heads);
+        TensorReader { heads: Some(heads).filter(|_| fits), ..self }
+    }
+
+    /// Reads the rows of a piece one by one, each from its place in the file.
+    fn by_rows(
+        &self,
+        heads: usize,
+        piece: &TensorPiece,
+        read: impl Fn(&TensorReader, &TensorPiece) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        let plain = TensorReader { heads: None, parts: self.parts.clone(), ..*self };
+        let (head, half) = (self.of.rows / heads, self.of.rows / heads / 2);
+        let mut values = Vec::with_capacity(piece.len());
+        for row in piece.rows.clone() {
+            let (first, inside) = (row / head * head, row % head);
+            let place = first + 2 * (inside % half) + inside / half;
+            values.extend(read(&plain, &TensorPiece { rows: place..place + 1, columns: piece.columns.clone() })?);
+        }
+        Ok(values)
     }
 
     fn wrong(&self, what: String) -> Error {
@@ -108,6 +136,9 @@ impl<'a> TensorReader<'a> {
     ///
     /// Values of a plain array are exact, and values of a quantised one rounded once, to `f32`.
     pub fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
+        if let Some(heads) = self.heads {
+            return self.by_rows(heads, piece, |reader, row| reader.values(row, reading));
+        }
         let quantised = match (&*self.parts, self.tensor.quantised()) {
             (ReaderParts::Plain { array, elements }, _) => {
                 let array = &self.file.arrays[*array];
@@ -122,15 +153,62 @@ impl<'a> TensorReader<'a> {
             (ReaderParts::Quantised { .. }, None) => return Ok(Vec::new()),
         };
         let reading = reading.unwrap_or(quantised.reading);
-        let mut values = self.codes(piece, reading.packing)?;
-        if let Some(zeros) = self.zeros(piece)? {
+        let values = self.codes(piece, reading.packing)?;
+        self.multiplied(quantised, piece, reading, values, false)
+    }
+
+    /// Distances of the values of a piece from the middle between them and their neighbours.
+    ///
+    /// # Errors
+    /// As [`TensorReader::values`].
+    pub fn half_steps(&self, piece: &TensorPiece) -> Result<Vec<f64>> {
+        if let Some(heads) = self.heads {
+            return self.by_rows(heads, piece, |reader, row| reader.half_steps(row));
+        }
+        let Some(quantised) = self.tensor.quantised() else {
+            let bits = match &*self.parts {
+                ReaderParts::Plain { array, .. } => match self.file.arrays[*array].kind {
+                    Content::Format(Format { name: "bf16", .. }) => 8,
+                    Content::Format(Format { name: "f16", .. }) => 11,
+                    _ => 24,
+                },
+                ReaderParts::Quantised { .. } => 24,
+            };
+            let half = 2f64.powi(-bits);
+            return Ok(self.values(piece, None)?.into_iter().map(|value| value.abs() * half).collect());
+        };
+        let table = quantised.code_values();
+        let mut sorted: Vec<f64> = table.iter().copied().filter(|value| value.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted.dedup();
+        let half = |value: f64| {
+            let at = sorted.partition_point(|other| *other < value);
+            let gap = |below: usize, above: usize| Some((sorted.get(above)? - sorted.get(below)?) / 2.0);
+            let below = at.checked_sub(1).and_then(|below| gap(below, at));
+            below.into_iter().chain(gap(at, at + 1)).fold(0.0, f64::max)
+        };
+        let halves = self.codes(piece, quantised.reading.packing)?.into_iter().map(half).collect();
+        let steps = self.multiplied(quantised, piece, quantised.reading, halves, true)?;
+        Ok(steps.into_iter().map(f64::abs).collect())
+    }
+
+    /// Values of codes; `steps` are multiplied only.
+    fn multiplied(
+        &self,
+        quantised: &Quantised,
+        piece: &TensorPiece,
+        reading: Reading,
+        mut values: Vec<f64>,
+        steps: bool,
+    ) -> Result<Vec<f64>> {
+        if let Some(zeros) = if steps { None } else { self.zeros(piece)? } {
             // Zero points that are no integers are subtracted in f32, as the programs do.
             self.of_each(piece, &zeros, &mut values, |value, zero| f64::from((value - zero) as f32));
         }
         let scales = self.scales(piece, reading.swizzled)?;
         self.of_each(piece, &scales, &mut values, |value, scale| value * scale);
         if let ScalePlace::Inside(block) = &quantised.place
-            && let Some((number, used)) = &block.minimum
+            && let Some((number, used)) = block.minimum.as_ref().filter(|_| !steps)
         {
             let minima = self.numbers(quantised, piece, block, number)?;
             self.of_each(piece, &minima, &mut values, |value, minimum| match used {
