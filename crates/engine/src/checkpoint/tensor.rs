@@ -131,7 +131,7 @@ pub(crate) struct ZeroPoints {
     pub(crate) array: usize,
     pub(crate) format: &'static Format,
     pub(crate) offset: f64,
-    /// What is added in another version of the layout.
+    /// Added in another version of the layout.
     pub(crate) other_offset: Option<f64>,
     pub(crate) plane: Option<Plane>,
 }

@@ -5,9 +5,7 @@ use super::{likeness, names};
 use crate::{
     Result,
     base::{interrupt, work},
-    checkpoint::{
-        Checkpoint, CheckpointTensor, GlobalScale, Packing, Quantised, Reading, ScalePlace, TensorContent, TensorReader,
-    },
+    checkpoint::{Checkpoint, CheckpointTensor, Packing, Quantised, Reading, ScalePlace, TensorContent, TensorReader},
     report::three_digits,
     tensor::{Energies, Losses, Matrices, Sharing, TensorPiece},
 };
@@ -15,7 +13,7 @@ use crate::{
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
 /// Relative difference within which two numbers are the same but for roundings to `f32`.
-const ROUNDING: f64 = 1e-6;
+pub(super) const ROUNDING: f64 = 1e-6;
 
 /// Findings of tensors that are the same.
 pub(super) const SAME_VALUES: &str = "same values";
@@ -409,7 +407,7 @@ fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<Str
         Some((a, _)) if a != x.reading.swizzled => parts.push(format!("the first file has its {}", order_words(a))),
         _ => {}
     }
-    let global = global_words(x, y);
+    let global = likeness::of_globals(x, y);
     match (codes, scales) {
         (Some(_), Some(_)) => {
             parts.extend(global);
@@ -424,34 +422,6 @@ fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<Str
             Some(format!("same scales, but {}", parts.join(", and ")))
         }
         (None, None) => None,
-    }
-}
-
-/// The difference of the global scales in words; `None` if there is none.
-fn global_words(x: &Quantised, y: &Quantised) -> Option<String> {
-    let factor = |quantised: &Quantised, at: usize| {
-        let value = quantised.global.get(at).or(quantised.global.first()).copied().unwrap_or(1.0);
-        match quantised.reading.global {
-            Some(GlobalScale::Divides) => 1.0 / value,
-            _ => value,
-        }
-    };
-    let count = x.global.len().max(y.global.len()).max(1);
-    let all = |holds: &dyn Fn(f64, f64) -> bool| (0..count).all(|at| holds(factor(x, at), factor(y, at)));
-    let close = |x: f64, y: f64| (x - y).abs() <= ROUNDING * x.abs();
-    if all(&|x, y| x == y) {
-        None
-    } else if all(&close) {
-        Some("the global scales differ by rounding".into())
-    } else if all(&|x, y| close(x, 1.0 / y)) {
-        Some("the global scale of one file is the reciprocal of the other's".into())
-    } else {
-        let (x, y) = (factor(x, 0), factor(y, 0));
-        Some(format!(
-            "the global scales differ: values are multiplied by {} and by {}",
-            three_digits(x),
-            three_digits(y)
-        ))
     }
 }
 

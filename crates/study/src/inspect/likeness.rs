@@ -1,18 +1,16 @@
-//! Likeness of two tensors whose values differ: roundings of the same weights, one factor, scales of the same codes.
+//! Likeness of two tensors whose values differ: the same weights, one factor, the same codes.
 
-use super::compare::Side;
+use super::compare::{ROUNDING, Side};
 use crate::{
     Result,
     base::work,
-    checkpoint::{TensorContent, TensorReader},
+    checkpoint::{GlobalScale, Quantised, TensorContent, TensorReader},
     report::three_digits,
     tensor::TensorPiece,
 };
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
-/// Relative difference within which two numbers are the same but for roundings to `f32`.
-const ROUNDING: f64 = 1e-6;
 /// Share of values within a step that those of the same weights have at least.
 const NEARLY_ALL: f64 = 0.99;
 /// Values and scales below which nothing is said.
@@ -123,4 +121,32 @@ pub(super) fn of_scales(sides: (Side, Side), readers: &(TensorReader, TensorRead
         let (least, most) = (three_digits(least), three_digits(most));
         format!("the {which} file's are powers of two: one factor in each block, from {least} to {most}")
     }))
+}
+
+/// The difference of the global scales in words; `None` if there is none.
+pub(super) fn of_globals(x: &Quantised, y: &Quantised) -> Option<String> {
+    let factor = |quantised: &Quantised, at: usize| {
+        let value = quantised.global.get(at).or(quantised.global.first()).copied().unwrap_or(1.0);
+        match quantised.reading.global {
+            Some(GlobalScale::Divides) => 1.0 / value,
+            _ => value,
+        }
+    };
+    let count = x.global.len().max(y.global.len()).max(1);
+    let all = |holds: &dyn Fn(f64, f64) -> bool| (0..count).all(|at| holds(factor(x, at), factor(y, at)));
+    let close = |x: f64, y: f64| (x - y).abs() <= ROUNDING * x.abs();
+    if all(&|x, y| x == y) {
+        None
+    } else if all(&close) {
+        Some("the global scales differ by rounding".into())
+    } else if all(&|x, y| close(x, 1.0 / y)) {
+        Some("the global scale of one file is the reciprocal of the other's".into())
+    } else {
+        let (x, y) = (factor(x, 0), factor(y, 0));
+        Some(format!(
+            "the global scales differ: values are multiplied by {} and by {}",
+            three_digits(x),
+            three_digits(y)
+        ))
+    }
 }
