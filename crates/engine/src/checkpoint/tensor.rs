@@ -66,6 +66,7 @@ pub struct CheckpointTensor {
 
 /// Content of a tensor.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each tensor of a file")]
 pub enum TensorContent {
     /// Single elements of the array of this number.
     Plain(usize),
