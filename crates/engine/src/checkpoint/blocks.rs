@@ -1,4 +1,6 @@
-//! Blocks of bytes that have their scales inside (GGUF): codes in one or two fields, scales and minima of one or two levels.
+//! Blocks of bytes that have their scales inside (GGUF).
+//!
+//! Codes lie in one or two fields; scales and minima have one or two levels.
 
 use super::packing::{Packing, mask};
 use crate::{format::Format, tensor::ElementReader};

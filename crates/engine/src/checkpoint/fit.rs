@@ -441,7 +441,7 @@ impl<'a> ArraysFit<'a, '_> {
     }
 }
 
-/// A matrix of these extents in an array that has the shape for it; transposed, and packed down its columns.
+/// A matrix of these extents in an array of the shape for it: transposed, packed down its columns.
 fn plane(
     (at, array): Part,
     (rows, columns): (usize, usize),

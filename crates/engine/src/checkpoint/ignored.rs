@@ -17,7 +17,9 @@ enum Token {
     Digits,
 }
 
-/// Reads a pattern: `re:` and a regular expression of letters, `.`, `.*` and `\d+`, or a name with `*`; `None` for others.
+/// Reads a pattern; `None` for what is not read here.
+///
+/// It is `re:` and a regular expression of letters, `.`, `.*` and `\d+`, or a name with `*`.
 fn tokens(pattern: &str) -> Option<Vec<Token>> {
     let Some(mut rest) = pattern.strip_prefix("re:") else {
         let token = |byte: u8| match byte {

@@ -123,7 +123,7 @@ pub(crate) struct ZeroPart {
     pub(crate) down: bool,
     /// Added to each.
     pub(crate) offset: f64,
-    /// What programs add that use the same names.
+    /// Added by programs that use the same names.
     pub(crate) other_offset: Option<f64>,
 }
 

@@ -20,6 +20,7 @@ mod open;
 mod packing;
 mod plane;
 mod reader;
+mod scales;
 mod shape;
 pub mod swizzle;
 mod tensor;

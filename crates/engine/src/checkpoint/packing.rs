@@ -24,9 +24,9 @@ pub enum Packing {
     LowFirst,
     /// Nibbles, the high one first.
     HighFirst,
-    /// In each run of this length, the lowest bits of its bytes are the first part, the next bits the second: halves of nibbles.
+    /// Runs of this length: the lowest bits of the bytes are the first part, the next bits the second.
     Halves(usize),
-    /// Nibbles of words of 32 bits: the place in the word of the element in each nibble, from the lowest on.
+    /// Nibbles of words of 32 bits: the place among eight of the one in each nibble, the lowest first.
     Ordered([u8; 8]),
     /// The highest bits of all bytes are the first part of the tensor.
     TensorParts,

@@ -3,25 +3,26 @@
 use std::sync::Arc;
 
 use super::{
-    blocks::{BlockNumber, BlockParts, Minimum},
+    blocks::{BlockParts, Minimum},
     packing::{Packing, mask},
-    plane::Plane,
-    swizzle,
-    tensor::{CheckpointTensor, GlobalScale, PieceScales, Quantised, Reading, ScalePlace, TensorContent, ZeroPoints},
+    tensor::{CheckpointTensor, GlobalScale, PieceScales, Quantised, Reading, ScalePlace, TensorContent},
 };
 use crate::{
     Error, Result,
-    array::ArrayFile,
+    array::{ArrayFile, Content},
     base::visible::one_line,
-    tensor::{ElementReader, Matrices, Sharing, TensorPiece},
+    format::Format,
+    tensor::{ElementReader, Matrices, TensorPiece},
 };
 
 /// Reads the arrays of one tensor.
 pub struct TensorReader<'a> {
-    file: &'a ArrayFile,
-    tensor: &'a CheckpointTensor,
-    of: Matrices,
-    parts: Arc<ReaderParts>,
+    pub(super) file: &'a ArrayFile,
+    pub(super) tensor: &'a CheckpointTensor,
+    pub(super) of: Matrices,
+    pub(super) parts: Arc<ReaderParts>,
+    /// Heads whose rows lie in pairs, one of each half.
+    heads: Option<usize>,
 }
 
 /// Readers of the arrays of a tensor.
@@ -97,10 +98,35 @@ impl<'a> TensorReader<'a> {
 
     /// The reader of a tensor with readers of its arrays, those of [`ReaderParts::new`].
     pub(super) fn of_parts(file: &'a ArrayFile, tensor: &'a CheckpointTensor, parts: Arc<ReaderParts>) -> Self {
-        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts }
+        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts, heads: None }
     }
 
-    fn wrong(&self, what: String) -> Error {
+    /// The reader with the rows of each head in halves, where the file has them in pairs.
+    pub fn unpaired(self, heads: usize) -> TensorReader<'a> {
+        let rows = self.of.rows;
+        let fits = heads > 0 && rows.is_multiple_of(2 * heads);
+        TensorReader { heads: Some(heads).filter(|_| fits), ..self }
+    }
+
+    /// Reads the rows of a piece one by one, each from its place in the file.
+    fn by_rows(
+        &self,
+        heads: usize,
+        piece: &TensorPiece,
+        read: impl Fn(&TensorReader, &TensorPiece) -> Result<Vec<f64>>,
+    ) -> Result<Vec<f64>> {
+        let plain = TensorReader { heads: None, parts: self.parts.clone(), ..*self };
+        let (head, half) = (self.of.rows / heads, self.of.rows / heads / 2);
+        let mut values = Vec::with_capacity(piece.len());
+        for row in piece.rows.clone() {
+            let (first, inside) = (row / head * head, row % head);
+            let place = first + 2 * (inside % half) + inside / half;
+            values.extend(read(&plain, &TensorPiece { rows: place..place + 1, columns: piece.columns.clone() })?);
+        }
+        Ok(values)
+    }
+
+    pub(super) fn wrong(&self, what: String) -> Error {
         Error::request(format!("tensor '{}': {what}", one_line(&self.tensor.name)))
     }
 
@@ -108,6 +134,9 @@ impl<'a> TensorReader<'a> {
     ///
     /// Values of a plain array are exact, and values of a quantised one rounded once, to `f32`.
     pub fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
+        if let Some(heads) = self.heads {
+            return self.by_rows(heads, piece, |reader, row| reader.values(row, reading));
+        }
         let quantised = match (&*self.parts, self.tensor.quantised()) {
             (ReaderParts::Plain { array, elements }, _) => {
                 let array = &self.file.arrays[*array];
@@ -122,15 +151,62 @@ impl<'a> TensorReader<'a> {
             (ReaderParts::Quantised { .. }, None) => return Ok(Vec::new()),
         };
         let reading = reading.unwrap_or(quantised.reading);
-        let mut values = self.codes(piece, reading.packing)?;
-        if let Some(zeros) = self.zeros(piece)? {
+        let values = self.codes(piece, reading.packing)?;
+        self.multiplied(quantised, piece, reading, values, false)
+    }
+
+    /// Distances of the values of a piece from the middle between them and their neighbours.
+    ///
+    /// # Errors
+    /// As [`TensorReader::values`].
+    pub fn half_steps(&self, piece: &TensorPiece) -> Result<Vec<f64>> {
+        if let Some(heads) = self.heads {
+            return self.by_rows(heads, piece, |reader, row| reader.half_steps(row));
+        }
+        let Some(quantised) = self.tensor.quantised() else {
+            let bits = match &*self.parts {
+                ReaderParts::Plain { array, .. } => match self.file.arrays[*array].kind {
+                    Content::Format(Format { name: "bf16", .. }) => 8,
+                    Content::Format(Format { name: "f16", .. }) => 11,
+                    _ => 24,
+                },
+                ReaderParts::Quantised { .. } => 24,
+            };
+            let half = 2f64.powi(-bits);
+            return Ok(self.values(piece, None)?.into_iter().map(|value| value.abs() * half).collect());
+        };
+        let table = quantised.code_values();
+        let mut sorted: Vec<f64> = table.iter().copied().filter(|value| value.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted.dedup();
+        let half = |value: f64| {
+            let at = sorted.partition_point(|other| *other < value);
+            let gap = |below: usize, above: usize| Some((sorted.get(above)? - sorted.get(below)?) / 2.0);
+            let below = at.checked_sub(1).and_then(|below| gap(below, at));
+            below.into_iter().chain(gap(at, at + 1)).fold(0.0, f64::max)
+        };
+        let halves = self.codes(piece, quantised.reading.packing)?.into_iter().map(half).collect();
+        let steps = self.multiplied(quantised, piece, quantised.reading, halves, true)?;
+        Ok(steps.into_iter().map(f64::abs).collect())
+    }
+
+    /// Values of codes; `steps` are multiplied only.
+    fn multiplied(
+        &self,
+        quantised: &Quantised,
+        piece: &TensorPiece,
+        reading: Reading,
+        mut values: Vec<f64>,
+        steps: bool,
+    ) -> Result<Vec<f64>> {
+        if let Some(zeros) = if steps { None } else { self.zeros(piece)? } {
             // Zero points that are no integers are subtracted in f32, as the programs do.
             self.of_each(piece, &zeros, &mut values, |value, zero| f64::from((value - zero) as f32));
         }
         let scales = self.scales(piece, reading.swizzled)?;
         self.of_each(piece, &scales, &mut values, |value, scale| value * scale);
         if let ScalePlace::Inside(block) = &quantised.place
-            && let Some((number, used)) = &block.minimum
+            && let Some((number, used)) = block.minimum.as_ref().filter(|_| !steps)
         {
             let minima = self.numbers(quantised, piece, block, number)?;
             self.of_each(piece, &minima, &mut values, |value, minimum| match used {
@@ -217,7 +293,7 @@ impl<'a> TensorReader<'a> {
         }
     }
 
-    fn wide(&self, at: usize, what: &str) -> Error {
+    pub(super) fn wide(&self, at: usize, what: &str) -> Error {
         self.wrong(format!("the {what} at position {at} has more bits than its format"))
     }
 
@@ -281,179 +357,10 @@ impl<'a> TensorReader<'a> {
     }
 
     /// The bytes of the blocks of a piece.
-    fn blocks(&self, quantised: &Quantised, piece: &TensorPiece, block: &BlockParts) -> Result<Vec<u8>> {
+    pub(super) fn blocks(&self, quantised: &Quantised, piece: &TensorPiece, block: &BlockParts) -> Result<Vec<u8>> {
         let start = piece.start(self.of.columns) / block.length * block.bytes;
         let mut bytes = vec![0; piece.len() / block.length * block.bytes];
         self.file.read_bytes(&self.file.arrays[quantised.codes], start as u64, &mut bytes)?;
         Ok(bytes)
-    }
-
-    /// Scales or minima of the blocks of a piece.
-    fn numbers(
-        &self,
-        quantised: &Quantised,
-        piece: &TensorPiece,
-        block: &BlockParts,
-        number: &BlockNumber,
-    ) -> Result<PieceScales> {
-        let mut values = Vec::new();
-        for (at, chunk) in self.blocks(quantised, piece, block)?.chunks(block.bytes).enumerate() {
-            number.read(chunk, &mut values).ok_or_else(|| self.wide(at, "scale"))?;
-        }
-        let width = block.shared(number);
-        Ok(PieceScales { values, each: piece.columns.len() / width, width })
-    }
-
-    /// Scales of a piece; of all groups, where an array has the group of each column.
-    pub fn scales(&self, piece: &TensorPiece, swizzled: bool) -> Result<PieceScales> {
-        let (ReaderParts::Quantised { scales, .. }, Some(quantised)) = (&*self.parts, self.tensor.quantised()) else {
-            return Ok(PieceScales { values: Vec::new(), each: 0, width: 1 });
-        };
-        let mut read = match &quantised.place {
-            ScalePlace::Inside(block) => self.numbers(quantised, piece, block, &block.scale)?,
-            ScalePlace::Array(array) if swizzled => self.tiles(quantised, *array, scales, piece)?,
-            ScalePlace::Array(array) => {
-                self.grid(quantised, (*array, quantised.planes[1].as_ref()), scales, piece, "scale")?
-            }
-        };
-        if let Some(nested) = &quantised.nested {
-            let (each, first) = (quantised.sharing.grid(self.of).1, piece.columns.start / read.width);
-            for (row, scales) in piece.rows.clone().zip(read.values.chunks_mut(read.each.max(1))) {
-                let numbers = row * each + first..;
-                scales.iter_mut().zip(numbers).for_each(|(scale, number)| *scale = nested.value(number, *scale));
-            }
-        }
-        Ok(read)
-    }
-
-    /// Scales of the blocks whose first value lies in a piece.
-    pub fn scales_that_begin(&self, piece: &TensorPiece, quantised: &Quantised) -> Result<Vec<f64>> {
-        let scales = self.scales(piece, quantised.reading.swizzled)?;
-        let high = quantised.sharing.extents(self.of).0.max(1);
-        // The first block of a piece may have begun in the piece before.
-        let skipped = usize::from(!piece.columns.start.is_multiple_of(scales.width));
-        let begins = |row: &usize| (row % self.of.rows.max(1)).is_multiple_of(high);
-        let each = piece.rows.clone().zip(scales.values.chunks(scales.each.max(1)));
-        let each = each.filter(|(row, _)| begins(row));
-        Ok(each.flat_map(|(_, scales)| scales.iter().skip(skipped).copied().collect::<Vec<f64>>()).collect())
-    }
-
-    /// Zero points of a piece.
-    pub fn zeros(&self, piece: &TensorPiece) -> Result<Option<PieceScales>> {
-        let (
-            ReaderParts::Quantised { zeros: Some(elements), .. },
-            Some(quantised @ Quantised { zero: Some(ZeroPoints { array, offset, plane, .. }), .. }),
-        ) = (&*self.parts, self.tensor.quantised())
-        else {
-            return Ok(None);
-        };
-        let mut zeros = self.grid(quantised, (*array, plane.as_ref()), elements, piece, "zero point")?;
-        zeros.values.iter_mut().for_each(|zero| *zero += offset);
-        Ok(Some(zeros))
-    }
-
-    /// Entries of a grid with the sharing of the scales, in rows.
-    fn grid(
-        &self,
-        quantised: &Quantised,
-        (array, plane): (usize, Option<&Plane>),
-        elements: &ElementReader,
-        piece: &TensorPiece,
-        what: &str,
-    ) -> Result<PieceScales> {
-        let (of, array) = (self.of, &self.file.arrays[array]);
-        let (high, wide) = quantised.sharing.extents(of);
-        let (grid_rows, grid_columns) = quantised.sharing.grid(of);
-        let all;
-        let piece = match quantised.index {
-            None => piece,
-            Some(_) => {
-                all = TensorPiece { rows: piece.rows.clone(), columns: 0..of.columns };
-                &all
-            }
-        };
-        let columns = piece.columns.start / wide..piece.columns.end.div_ceil(wide);
-        let each = columns.len();
-        let mut values = Vec::with_capacity(piece.rows.len() * each);
-        let read = |first: usize, count: usize, values: &mut Vec<f64>| -> Result<()> {
-            let mut bytes = vec![0; count * elements.width()];
-            self.file.read(array, first, &mut bytes)?;
-            elements.read(&bytes, values).map_err(|at| self.wide(first + at, what))
-        };
-        if let Some(plane) = plane {
-            let bytes = plane.read(self.file, piece.rows.clone(), columns)?;
-            elements.read(&bytes, &mut values).map_err(|at| self.wide(at, what))?;
-            return Ok(PieceScales { values, each, width: wide });
-        }
-        if quantised.strided {
-            for row in piece.rows.clone() {
-                let (mut first, end) = (row * of.columns + piece.columns.start, row * of.columns + piece.columns.end);
-                while first < end {
-                    let at = first % array.len().max(1);
-                    let length = (end - first).min(array.len() - at);
-                    read(at, length, &mut values)?;
-                    first += length;
-                }
-            }
-            return Ok(PieceScales { values, each: piece.columns.len(), width: 1 });
-        }
-        if high == 1 && each == grid_columns {
-            read(piece.rows.start * grid_columns, piece.rows.len() * each, &mut values)?;
-            return Ok(PieceScales { values, each, width: wide });
-        }
-        let (mut last, mut line) = (None, Vec::new());
-        for row in piece.rows.clone() {
-            let (matrix, inside) = (row / of.rows.max(1), row % of.rows.max(1));
-            let start = match quantised.sharing {
-                Sharing::Tensor => {
-                    if array.len() > 1 {
-                        matrix
-                    } else {
-                        0
-                    }
-                }
-                _ => (matrix * grid_rows + inside / high) * grid_columns + columns.start,
-            };
-            if last != Some(start) {
-                line.clear();
-                read(start, each, &mut line)?;
-                last = Some(start);
-            }
-            values.extend(&line);
-        }
-        Ok(PieceScales { values, each, width: wide })
-    }
-
-    /// Scales in tiles of 128 rows and 4 columns.
-    fn tiles(
-        &self,
-        quantised: &Quantised,
-        array: usize,
-        elements: &ElementReader,
-        piece: &TensorPiece,
-    ) -> Result<PieceScales> {
-        let (of, array) = (self.of, &self.file.arrays[array]);
-        let (_, wide) = quantised.sharing.extents(of);
-        let (grid_rows, grid_columns) = quantised.sharing.grid(of);
-        let matrix_scales =
-            swizzle::padded(grid_rows, grid_columns).ok_or_else(|| self.wrong("too many scales".into()))?;
-        let band = swizzle::TILE.0 * grid_columns.next_multiple_of(swizzle::TILE.1);
-        let columns = piece.columns.start / wide..piece.columns.end.div_ceil(wide);
-        let mut values = Vec::with_capacity(piece.rows.len() * columns.len());
-        let (mut last, mut tiles) = (None, Vec::new());
-        for row in piece.rows.clone() {
-            let (matrix, inside) = (row / of.rows.max(1), row % of.rows.max(1));
-            let start = matrix * matrix_scales + inside / swizzle::TILE.0 * band;
-            if last != Some(start) {
-                let mut bytes = vec![0; band * elements.width()];
-                self.file.read(array, start, &mut bytes)?;
-                tiles.clear();
-                elements.read(&bytes, &mut tiles).map_err(|at| self.wide(start + at, "scale"))?;
-                last = Some(start);
-            }
-            let inside = inside % swizzle::TILE.0;
-            values.extend(columns.clone().map(|column| tiles[swizzle::place(inside, column, grid_columns)]));
-        }
-        Ok(PieceScales { values, each: columns.len(), width: wide })
     }
 }

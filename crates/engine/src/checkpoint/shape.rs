@@ -160,7 +160,7 @@ impl ArraysFit<'_, '_> {
         }
     }
 
-    /// The values that share a scale where blocks run through all rows; true if they are so many values apart as there are scales.
+    /// The values that share a scale where blocks run through all rows; true if they lie apart.
     ///
     /// A tensor whose rows are no whole blocks is read as one row.
     pub(super) fn flat(

@@ -66,6 +66,7 @@ pub struct CheckpointTensor {
 
 /// Content of a tensor.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each tensor of a file")]
 pub enum TensorContent {
     /// Single elements of the array of this number.
     Plain(usize),
@@ -131,7 +132,7 @@ pub(crate) struct ZeroPoints {
     pub(crate) array: usize,
     pub(crate) format: &'static Format,
     pub(crate) offset: f64,
-    /// What is added in another version of the layout.
+    /// Added in another version of the layout.
     pub(crate) other_offset: Option<f64>,
     pub(crate) plane: Option<Plane>,
 }

@@ -1,4 +1,4 @@
-//! Marks of faults that values prove: scales that were rounded after quantising, exponents taken for numbers, biased zero points.
+//! Marks of faults that values prove: rounded scales, exponents as numbers, biased zero points.
 
 use crate::{
     Result,
@@ -15,7 +15,7 @@ const FEWEST: u64 = 64;
 const FULL: f64 = 0.98;
 /// Codes of e8m0 that scales of weights have.
 const EXPONENTS: std::ops::RangeInclusive<f64> = 64.0..=160.0;
-/// Mean of codes less zero points, in steps: at most this by the right zero points, at least that by those one step off.
+/// Mean of codes less zero points, in steps: at most by the right ones, at least by those one off.
 const UNBIASED: f64 = 0.25;
 const BIASED: f64 = 0.75;
 /// Most bits of codes whose step is large enough for a bias.

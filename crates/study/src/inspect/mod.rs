@@ -5,7 +5,9 @@
 
 mod answer;
 mod compare;
+mod likeness;
 mod marks;
+mod names;
 mod partners;
 mod survey;
 mod table;

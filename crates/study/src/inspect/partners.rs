@@ -1,4 +1,4 @@
-//! Tensors that loaders fuse into one: q, k and v of an attention, gate and up of a feed-forward network.
+//! Tensors that loaders fuse into one: q, k and v of an attention, gate and up.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Checkpoints of `tests/fixtures/layouts`, drawn and decoded by the formulas of the programs that define their layouts.
+//! Checkpoints of `tests/fixtures/layouts`, decoded by the formulas of the programs of their layouts.
 
 use super::{doubts::doubt, *};
 

@@ -6,6 +6,7 @@ mod decoded;
 mod doubts;
 mod drawn;
 mod layouts;
+mod likeness;
 mod written;
 
 use std::{collections::BTreeMap, fs, path::Path};
