@@ -138,6 +138,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<probe::sweep_table::SweepRow>(),
         Declaration::of::<probe::table::ProfileRow>(),
         Declaration::of::<probe::table::SummaryRow>(),
+        Declaration::of::<quantise::PlanRow>(),
         Declaration::of::<quantise::QuantisationRow>(),
         Declaration::of::<quantise::TensorQuantisationRow>(),
         Declaration::of::<quantise::WorstRunRow>(),

@@ -354,6 +354,8 @@ fn arrays() {
             names: Vec::new(),
             choice: tensor::TensorChoice::default(),
             layout: tensor::ArrayNames::default(),
+            recipes: Vec::new(),
+            shard_bytes: None,
             seed: 0,
         };
         let converted =

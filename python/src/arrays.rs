@@ -308,6 +308,9 @@ fn dequantise_blocks<'py>(
     tensor_scale: Option<f32>,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
     let format = format.0;
+    if format.offset.is_some() {
+        return Err(PyValueError::new_err(format!("{format} has offsets, which arrays lack; convert files")));
+    }
     let elements = codes(format.element.format, &elements)?.into_bytes();
     let scales: Vec<u32> = codes(format.scale, &scales)?.iter().map(|code| code as u32).collect();
     whole_rows(elements.len(), row)?;
@@ -321,6 +324,6 @@ fn dequantise_blocks<'py>(
         (None, _) => None,
         (Some(_), given) => given.map(|scale| u64::from(scale.to_bits())).or_else(one),
     };
-    let blocks = Blocks { format, row, tensor_scale, scales, elements };
+    let blocks = Blocks { format, row, tensor_scale, scales, offsets: Vec::new(), elements };
     Ok(PyArray1::from_vec(py, call(py, || Ok(blocks.dequantize()))?))
 }

@@ -76,7 +76,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for AnyFormat {
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<AnyFormat> {
         if let Ok(blocks) = given.cast::<BlockFormatRecord>() {
-            return Ok(AnyFormat(FileContent::Blocks(blocks.get().0)));
+            let format = blocks.get().0;
+            return match format.offset {
+                Some(_) => {
+                    Err(PyValueError::new_err(format!("{format} has offsets, which arrays lack; convert files")))
+                }
+                None => Ok(AnyFormat(FileContent::Blocks(format))),
+            };
         }
         Ok(AnyFormat(FileContent::Scalar(Some(given.cast::<ElementFormat>()?.get().0))))
     }

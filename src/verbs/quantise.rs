@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
-    options::integer,
+    options::{integer, output_file},
     progress::Bar,
     rounding,
     shared::{CodeFormat, Exclude, Include, Round, Seed, with_default},
@@ -15,9 +15,10 @@ use super::{
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
+    base::atomic,
     checkpoint::Checkpoint,
     format::{self, Rounding},
-    quantise::{Activations, FileLosses, Quantisation, targets},
+    quantise::{Activations, FileLosses, Quantisation, QuantisationTarget, targets},
     report::Report,
     tensor::{ArrayCounts, TensorChoice, flattened},
 };
@@ -26,7 +27,7 @@ const HELP: &str = "Examples:
   tcnum quantise weights.safetensors --to e4m3,mxfp8,mxfp4,nvfp4,mxint8
   tcnum quantise weights.safetensors --to e4m3 --per tensor,1x128 --scale-rule absmax,pow2,mse
   tcnum quantise w.npy --to nvfp4,mxfp4 --scale-rule all --activations x.npy
-  tcnum quantise model.safetensors --include w --to e4m3,mxfp4,nvfp4
+  tcnum quantise model/ --budget 4.5 --to mxfp4,nvfp4,e4m3 --plan-out plan.toml
 More: docs/quantise.md";
 
 /// Measures quantisation errors of tensors by format, scale rule and granularity.
@@ -46,6 +47,9 @@ pub(super) struct Arguments {
     /// Axis of rows and blocks: from 0, or from -1 backwards [default: -1]
     #[arg(long, value_name = "N", value_parser = integer(-64i64..=63))]
     axis: Option<i64>,
+    /// Choose a format for each tensor: most bits a value, scales included
+    #[arg(long, value_name = "BITS", value_parser = positive)]
+    budget: Option<f64>,
     #[command(flatten)]
     round: Round,
     /// Tensors: .safetensors, .gguf, .npy, folders, or an index (.json)
@@ -65,6 +69,9 @@ pub(super) struct Arguments {
     /// Format of the activations (e4m3, mxfp8, s8) [default: unchanged]
     #[arg(long, value_name = "FORMAT", requires = "activations", help_heading = "Inputs")]
     activations_to: Option<String>,
+    /// Write the format of each tensor here, for convert --plan
+    #[arg(long, value_name = "FILE", value_parser = output_file, requires = "budget", help_heading = "Output")]
+    plan_out: Option<PathBuf>,
     #[command(flatten)]
     drawings: Drawings,
     #[command(flatten)]
@@ -79,6 +86,24 @@ impl Verb for Arguments {
     fn figures(&self) -> Result<Option<Figures<'_>>> {
         Ok(Some(self.drawings.of("errors by format", true)))
     }
+}
+
+/// Refuses stochastic rounding to formats with offsets.
+fn refuse_random_offsets(targets: &[QuantisationTarget], rounding: Rounding) -> Result<()> {
+    let shifted = |target: &&QuantisationTarget| matches!(target, QuantisationTarget::Blocks { format, .. } if format.offset.is_some());
+    match targets.iter().find(shifted).filter(|_| matches!(rounding, Rounding::Sr { .. })) {
+        Some(target) => Err(Error::request(format!(
+            "--round SR: {} has offsets, whose elements are rounded to nearest",
+            target.format_name()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Parses a positive number of bits.
+fn positive(text: &str) -> std::result::Result<f64, String> {
+    let bits: Option<f64> = text.parse().ok();
+    bits.filter(|bits| *bits > 0.0 && bits.is_finite()).ok_or_else(|| "expected a positive number of bits".into())
 }
 
 /// Quantises the tensors, and reports; a file that fails leaves the report on the tensors before it.
@@ -107,6 +132,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         chosen.extend(choice_of_file.chosen.into_iter().map(|array| (number, array)));
         counts.add(choice_of_file.counts);
     }
+    refuse_random_offsets(&targets, rounding)?;
     let how = Quantisation {
         targets: &targets,
         axis: arguments.axis,
@@ -139,10 +165,19 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     drop(progress);
     report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(*arguments.seed);
     report.notes.extend(convolutions);
+    let planned = arguments.budget.map(|bits| losses.plan(&how, &arguments.to, bits));
     if losses.counted.tensors > 0 {
         let (answer, tables) = losses.results(&how);
         let sentences: Vec<String> = answer.into_iter().chain(counts.sentence("quantised")).collect();
         (report.answer, report.tables) = ((!sentences.is_empty()).then(|| sentences.join(" ")), tables);
     }
-    outcome
+    outcome?;
+    let Some(planned) = planned.transpose()? else { return Ok(()) };
+    report.answer =
+        Some([Some(planned.sentence), report.answer.take()].into_iter().flatten().collect::<Vec<_>>().join(" "));
+    report.tables.insert(0, planned.table);
+    match &arguments.plan_out {
+        Some(path) => atomic::write(path, planned.plan.text().as_bytes()),
+        None => Ok(()),
+    }
 }

@@ -134,7 +134,7 @@ fn a_file_of_codes_says_of_which_format_they_are() {
 /// documented, the values those of the library.
 #[test]
 fn files_of_blocks_hold_codes_and_scales_and_are_read_again() {
-    for format in formats() {
+    for format in formats().iter().filter(|format| format.offset.is_none()) {
         // Blocks of several rows end with their matrix, and are flat here for matrices alone.
         let first = if format.rows > 1 { vec![4, 64] } else { vec![2, 2, 64] };
         for (shape, row) in [(first, 64), (vec![3, 45], 45), (vec![33], 33), (vec![], 1), (vec![4, 0], 0)] {
@@ -446,7 +446,7 @@ fn bad_files_are_refused_with_what_is_wrong() {
         (&vast, "not a safetensors file"),
         (&vast_npy, "not an .npy file"),
         (&big, "'>f4'"),
-        (&python, "must end in .npy or .safetensors"),
+        (&python, "must end in .npy, .safetensors or .gguf"),
         (&folder.path().to_path_buf(), "not a safetensors file"),
         (&empty.path().to_path_buf(), "has no .safetensors file"),
     ] {
@@ -461,7 +461,7 @@ fn bad_files_are_refused_with_what_is_wrong() {
         &["f32, not f16"],
     );
     let other = folder.path().join("out.txt");
-    refused(&["--to", "f16", "--input", text(&good), "--out", text(&other)], &other, &[".npy or .safetensors"]);
+    refused(&["--to", "f16", "--input", text(&good), "--out", text(&other)], &other, &[".npy, .safetensors or .gguf"]);
 }
 
 #[test]

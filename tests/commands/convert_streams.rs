@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -16,7 +15,7 @@ use tcnum::format::{
     find,
 };
 use tcnum_engine::{
-    array::{Array, ArrayWriter, Arrays, Content, NewArray},
+    array::{Array, ArrayWriter, Arrays, Content, FileHeading, NewArray},
     tensor::{ConversionTarget, Tensor, convert},
 };
 
@@ -252,7 +251,7 @@ fn arrays_of_types_without_a_format_are_kept() {
         NewArray { name: "mask".into(), shape: vec![7, 11], kind: Content::Other("BOOL"), bytes: 77 },
         NewArray { name: "w".into(), shape: vec![4], kind: Content::Format(find("f32").unwrap()), bytes: 16 },
     ];
-    let writer = ArrayWriter::begin(&input, &planned, &BTreeMap::new()).unwrap();
+    let writer = ArrayWriter::begin(&input, &planned, &FileHeading::default()).unwrap();
     writer.write(0, 0, &mask).unwrap();
     writer.write(1, 0, &singles(&[1.0, 2.0, 3.0, 4.0])).unwrap();
     writer.finish().unwrap();

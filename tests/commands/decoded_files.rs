@@ -61,7 +61,7 @@ fn gguf(path: &Path, tensors: &[(&str, u64, u32, Vec<u8>)]) {
         [b"GGUF", &3u32.to_le_bytes()[..], &(tensors.len() as u64).to_le_bytes(), &0u64.to_le_bytes()].concat();
     let mut place = 0u64;
     for (name, rows, number, bytes) in tensors {
-        let extents = if *number == 12 { [256, *rows] } else { [32, *rows] };
+        let extents = if *number == 21 { [256, *rows] } else { [32, *rows] };
         file.extend([text(name), 2u32.to_le_bytes().to_vec()].concat());
         extents.iter().for_each(|extent| file.extend(extent.to_le_bytes()));
         file.extend([&number.to_le_bytes()[..], &place.to_le_bytes()].concat());
@@ -103,18 +103,18 @@ fn blocks_of_gguf_are_decoded_before_they_are_converted_and_measured() {
 #[test]
 fn a_type_of_gguf_that_is_not_decoded_is_refused_and_never_half_written() {
     let files = Files::new();
-    let q4_k = vec![1u8; 2 * 144];
+    let iq3_s = vec![1u8; 2 * 110];
     let (from, to) = (files.at("m.gguf"), files.at("out.safetensors"));
-    gguf(&files.path("m.gguf"), &[("q.weight", 2, 12, q4_k.clone()), ("v.bias", 1, 0, singles(&weights(32)))]);
+    gguf(&files.path("m.gguf"), &[("q.weight", 2, 21, iq3_s.clone()), ("v.bias", 1, 0, singles(&weights(32)))]);
     refused(
         &["convert", "--to", "e4m3", "--input", &from, "--out", &to],
-        &["m.gguf: array 'q.weight' has the type Q4_K, which is not decoded"],
+        &["m.gguf: array 'q.weight' has the type IQ3_S, which is not decoded"],
     );
-    refused(&["quantise", &from, "--to", "e4m3"], &["array 'q.weight' has the type Q4_K, which is not decoded"]);
-    gguf(&files.path("m.gguf"), &[("q.weight", 2, 12, q4_k), ("v.weight", 6, 8, q8_0(6))]);
+    refused(&["quantise", &from, "--to", "e4m3"], &["array 'q.weight' has the type IQ3_S, which is not decoded"]);
+    gguf(&files.path("m.gguf"), &[("q.weight", 2, 21, iq3_s), ("v.weight", 6, 8, q8_0(6))]);
     refused(
         &["convert", "--to", "e4m3", "--input", &from, "--out", &to],
-        &["array 'q.weight' has the type Q4_K", "name the arrays to convert by --tensor"],
+        &["array 'q.weight' has the type IQ3_S", "name the arrays to convert by --tensor"],
     );
     assert!(!files.path("out.safetensors").exists());
     run("convert", &["--to", "e4m3", "--input", &from, "--out", &to, "--tensor", "v.weight"]);

@@ -32,6 +32,7 @@ mod models_command;
 mod output_files;
 mod packaging;
 mod papers;
+mod planned_formats;
 #[path = "../common/program.rs"]
 mod program;
 mod progress;

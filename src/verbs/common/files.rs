@@ -18,10 +18,11 @@ use crate::{
 };
 
 /// Arguments that name a file or a folder to write.
-const OUTPUTS: [&str; 19] = [
+const OUTPUTS: [&str; 20] = [
     "out",
     "also",
     "ask",
+    "plan_out",
     "plot",
     "checkpoint",
     "counterexamples",
@@ -161,7 +162,7 @@ mod tests {
     use crate::verbs::command;
 
     /// Arguments that name a file or a folder to read.
-    const INPUTS: [&str; 32] = [
+    const INPUTS: [&str; 33] = [
         "a",
         "activations",
         "answers",
@@ -182,6 +183,7 @@ mod tests {
         "match_all",
         "matched",
         "names",
+        "plan",
         "q",
         "recordings",
         "results",

@@ -5,9 +5,14 @@ use std::cmp::Ordering;
 use proptest::prelude::*;
 use rug::{Integer, Rational};
 use tcnum_core::{
-    format::block::{BlockFormat, Blocks, Quantizer, SCALE_RULES, ScaleRule, find, find_rule, formats},
+    format::block::{self, BlockFormat, Blocks, Quantizer, SCALE_RULES, ScaleRule, find, find_rule},
     format::{Format, Real, Rounding, Zeros},
 };
+
+/// The shipped formats without offsets, whose values are exact quotients.
+fn formats() -> impl Iterator<Item = &'static BlockFormat> {
+    block::formats().iter().filter(|format| format.offset.is_none())
+}
 
 /// Exact value of a code, read from its format's fields by this file; `None` for NaN and infinity.
 fn code_value(format: &Format, code: u64) -> Option<Rational> {
@@ -149,7 +154,7 @@ fn assert_exact(blocks: &Blocks, i: usize, expected: &Rational) {
 }
 
 fn mx() -> impl Iterator<Item = &'static BlockFormat> {
-    formats().iter().filter(|format| format.scale.name == "e8m0")
+    formats().filter(|format| format.scale.name == "e8m0")
 }
 
 /// Rules by which a scale follows from the largest magnitude alone.
@@ -165,7 +170,7 @@ fn quantizers(format: &'static BlockFormat) -> impl Iterator<Item = Quantizer> {
 #[test]
 fn the_table_holds_the_formats_of_the_specification() {
     let row = |f: &'static BlockFormat| (f.name, f.element.format.name, f.extents(), f.scale.name, f.element.emax());
-    let rows: Vec<_> = formats().iter().map(row).collect();
+    let rows: Vec<_> = block::formats().iter().map(row).collect();
     let expected = [
         ("fp8-128x128", "e4m3", "128x128", "f32", 8),
         ("fp8-1x128", "e4m3", "1x128", "f32", 8),
@@ -179,7 +184,10 @@ fn the_table_holds_the_formats_of_the_specification() {
         ("nvfp4", "e2m1", "1x16", "ue4m3", 2),
         ("nvfp4-ue5m3", "e2m1", "1x16", "ue5m3", 2),
         ("q4-0", "s4", "1x32", "f16", 2),
+        ("q4-1", "u4", "1x32", "f16", 3),
         ("q8-0", "s8", "1x32", "f16", 6),
+        ("s4-1x128", "s4", "1x128", "bf16", 2),
+        ("u4-1x128", "u4", "1x128", "bf16", 3),
     ]
     .map(|(name, element, extents, scale, emax)| (name, element, extents.to_string(), scale, emax));
     assert_eq!(rows, expected);
@@ -230,7 +238,7 @@ fn exact_loss(block: &BlockFormat, code: u64, factor: &Rational, values: &[f32],
 
 #[test]
 fn no_scale_of_a_format_has_less_loss_than_the_scale_of_mse_or_mae() {
-    let narrow = || formats().iter().filter(|format| format.scale.bits <= 8 && format.element.format.bits <= 6);
+    let narrow = || formats().filter(|format| format.scale.bits <= 8 && format.element.format.bits <= 6);
     for format in narrow() {
         for values in telling_blocks(format.length) {
             for (name, squares) in [("mse", true), ("mae", false)] {
@@ -528,7 +536,7 @@ fn mxint8_never_writes_minus_two_and_reads_it() {
         let blocks = quantizer.quantize(&[-1.999, 1.999], 2);
         assert_eq!(blocks.elements, [0x81, 0x7f], "{rounding:?}");
     }
-    let given = Blocks { format, row: 1, tensor_scale: None, scales: vec![127], elements: vec![0x80] };
+    let given = Blocks { format, row: 1, tensor_scale: None, scales: vec![127], offsets: vec![], elements: vec![0x80] };
     assert_eq!(given.dequantize(), [-2.0]);
 }
 

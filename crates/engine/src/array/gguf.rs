@@ -5,16 +5,15 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Read,
-    path::Path,
 };
 
 use super::{Content, StreamedArray, named};
 
 type Result<T> = std::result::Result<T, String>;
 
-const MAGIC: &[u8] = b"GGUF";
+pub(super) const MAGIC: &[u8] = b"GGUF";
 /// Alignment of the data without `general.alignment`, in bytes.
-const ALIGNMENT: u64 = 32;
+pub(super) const ALIGNMENT: u64 = 32;
 /// Limit of a name or a text that is kept, in bytes; longer texts are skipped.
 const LONGEST_NAME: u64 = 1 << 12;
 /// Dimensions of a tensor, at most; ggml has 4.
@@ -83,9 +82,34 @@ const TYPES: &[TensorType] = &[
     blocks(41, "Q1_0", 128, 18),
 ];
 
-/// True if the name of the file ends as those of GGUF files do.
-pub(super) fn is(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "gguf")
+/// Number of the type of elements or blocks; `None` if GGUF has none.
+pub(super) fn number(kind: Content) -> Option<u32> {
+    let is_it = |tensor_type: &&TensorType| match kind {
+        Content::Format(format) => tensor_type.format == Some(format.name),
+        Content::Other(name) => tensor_type.name == name,
+        Content::Unsigned(_) => false,
+    };
+    TYPES.iter().find(is_it).map(|tensor_type| tensor_type.number)
+}
+
+/// Content of the blocks of a type.
+pub(super) fn blocks_of(name: &str) -> Option<Content> {
+    TYPES.iter().find(|tensor_type| tensor_type.name == name).map(|tensor_type| Content::Other(tensor_type.name))
+}
+
+/// Number of the entries of the metadata, the byte after them, and the alignment.
+pub(super) fn entries(file: impl Read, length: u64) -> Result<(u64, u64, u64)> {
+    let mut header = Header { file, at: 0, length };
+    header.bytes(MAGIC.len() as u64 + 4 + 8)?;
+    let (count, mut alignment) = (header.long()?, ALIGNMENT);
+    for _ in 0..count {
+        let (key, kind) = (header.name("key")?, header.word()?);
+        let value = header.value(kind, 0)?;
+        if let (true, Some(given)) = (key == "general.alignment", value.and_then(|text| text.parse().ok())) {
+            alignment = given;
+        }
+    }
+    Ok((count, header.at, alignment))
 }
 
 /// Reads a header and counts its bytes.

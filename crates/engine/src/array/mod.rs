@@ -1,6 +1,7 @@
 //! Arrays in `.npy`, safetensors and GGUF files: read without trust, written whole or not at all.
 
 mod gguf;
+mod gguf_writer;
 mod npy;
 mod packed;
 mod safetensors;
@@ -10,11 +11,12 @@ mod writer;
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
+pub use gguf_writer::GgufEntries;
 pub use packed::pack;
 pub(crate) use safetensors::{LONGEST_HEADER, header};
 pub use stream::{ArrayFile, StreamedArray};
 pub(crate) use stream::{ComputedArray, ComputedValues};
-pub use writer::{ArrayWriter, NewArray};
+pub use writer::{ArrayWriter, FileHeading, NewArray};
 
 use crate::{
     Error, Result,
@@ -106,6 +108,8 @@ pub enum Container {
     Npy,
     /// `.safetensors`: named arrays and metadata.
     Safetensors,
+    /// `.gguf`: named tensors, blocks of bytes among them, and metadata.
+    Gguf,
 }
 
 /// The arrays and metadata of a file.
@@ -121,13 +125,14 @@ impl Container {
     /// The kind of the file at `path`.
     ///
     /// # Errors
-    /// A name that ends in neither `.npy` nor `.safetensors`.
+    /// A name that ends in neither `.npy`, `.safetensors` nor `.gguf`.
     pub fn of(path: &Path) -> Result<Container> {
         match path.extension().and_then(|end| end.to_str()) {
             Some("npy") => Ok(Container::Npy),
             Some("safetensors") => Ok(Container::Safetensors),
+            Some("gguf") => Ok(Container::Gguf),
             _ => Err(Error::request(format!(
-                "{}: not an array file; its name must end in .npy or .safetensors",
+                "{}: not an array file; its name must end in .npy, .safetensors or .gguf",
                 path.display()
             ))),
         }
@@ -162,7 +167,8 @@ impl<'a> Arrays<'a> {
     /// too long to be read again.
     pub fn write(&self, path: &Path) -> Result<()> {
         let planned: Vec<NewArray> = self.arrays.iter().map(Array::planned).collect();
-        let writer = ArrayWriter::begin(path, &planned, &self.metadata)?;
+        let heading = FileHeading { metadata: self.metadata.clone(), ..FileHeading::default() };
+        let writer = ArrayWriter::begin(path, &planned, &heading)?;
         for (number, array) in self.arrays.iter().enumerate() {
             writer.write(number, 0, &array.bytes)?;
         }

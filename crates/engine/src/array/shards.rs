@@ -12,7 +12,7 @@ use super::wrong;
 use crate::{Result, base::text};
 
 /// Name of the index in a folder, as the Hugging Face libraries write it.
-const INDEX: &str = "model.safetensors.index.json";
+pub(super) const INDEX: &str = "model.safetensors.index.json";
 /// Size limit of an index, in bytes; one of a million tensors has about 100 MB.
 const LONGEST_INDEX: u64 = 1 << 28;
 /// Files of a checkpoint, at most: every one stays open.

@@ -322,20 +322,19 @@ impl ArrayFile {
 impl FileContents {
     fn read(path: &Path, start: BufReader<&File>, length: u64) -> Result<FileContents> {
         let wrong = |cause: String| wrong(path, &cause);
-        let (arrays, metadata, ordered) = if gguf::is(path) {
-            let (arrays, metadata) = gguf::streamed(start, length).map_err(wrong)?;
-            (arrays, metadata, None)
-        } else {
-            match Container::of(path)? {
-                Container::Npy => {
-                    let name = path.file_stem().map_or("array".into(), |stem| stem.to_string_lossy().into_owned());
-                    let (array, ordered) = npy::streamed(name, start, length).map_err(wrong)?;
-                    (vec![array], BTreeMap::new(), ordered)
-                }
-                Container::Safetensors => {
-                    let (arrays, metadata) = safetensors::streamed(start, length).map_err(wrong)?;
-                    (arrays, metadata, None)
-                }
+        let (arrays, metadata, ordered) = match Container::of(path)? {
+            Container::Gguf => {
+                let (arrays, metadata) = gguf::streamed(start, length).map_err(wrong)?;
+                (arrays, metadata, None)
+            }
+            Container::Npy => {
+                let name = path.file_stem().map_or("array".into(), |stem| stem.to_string_lossy().into_owned());
+                let (array, ordered) = npy::streamed(name, start, length).map_err(wrong)?;
+                (vec![array], BTreeMap::new(), ordered)
+            }
+            Container::Safetensors => {
+                let (arrays, metadata) = safetensors::streamed(start, length).map_err(wrong)?;
+                (arrays, metadata, None)
             }
         };
         Ok(FileContents { arrays, metadata, ordered })

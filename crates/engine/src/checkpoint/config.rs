@@ -4,13 +4,23 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::description::{CONFIG, QUANTIZATION};
 use crate::{Error, Result, base::text, tensor::Sharing};
 
 /// The files, and the key that has the description; the first file that has it counts.
-const PLACES: [(&str, &str); 2] = [("config.json", "quantization_config"), ("hf_quant_config.json", "quantization")];
+const PLACES: [(&str, &str); 2] = [(CONFIG, QUANTIZATION), ("hf_quant_config.json", "quantization")];
+
+/// Keys with the modules that are left as they are.
+const IGNORE_KEYS: [&str; 4] = ["ignore", "exclude_modules", "modules_to_not_convert", "ignored_layers"];
 
 /// Keys that name blocks of rows and columns.
 const BLOCK_KEYS: [&str; 2] = ["weight_block_size", "block_structure"];
+
+/// The path of a file next to the checkpoint at `path`.
+pub(super) fn beside(path: &Path, name: &str) -> PathBuf {
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+    folder.join(name)
+}
 
 /// A description of a quantised model.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,9 +35,8 @@ impl Config {
     /// # Errors
     /// A file of that name that is not JSON.
     pub(super) fn beside(path: &Path) -> Result<Option<Config>> {
-        let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
         for (name, key) in PLACES {
-            let path = folder.join(name);
+            let path = beside(path, name);
             if !path.is_file() {
                 continue;
             }
@@ -85,6 +94,13 @@ impl Config {
     pub(super) fn names_block(&self, sharing: Sharing) -> bool {
         let Sharing::Block(rows, columns) = sharing else { return false };
         self.blocks().contains(&sharing) || rows == 1 && self.says("group_size", &columns.to_string())
+    }
+
+    /// The modules that are left as they are, and the key that has them; `None` without such a list.
+    pub(super) fn ignored(&self) -> Option<(&'static str, Vec<&str>)> {
+        let list = |key: &&'static str| Some((*key, self.description.get(*key)?.as_array()?));
+        let (key, modules) = IGNORE_KEYS.iter().find_map(list)?;
+        Some((key, modules.iter().filter_map(Value::as_str).collect()))
     }
 
     /// The name of the method, for messages.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    layout::{ArrayPart, ArrayParts, Codes, Layout, Storage},
+    layout::{ArrayPart, ArrayParts, ArrayPlaces, Codes, Layout, Storage},
     packing::Packing,
     tensor::GlobalScale,
 };
@@ -100,6 +100,14 @@ impl ConvertedContent {
             global,
             zero: None,
             unsupported: Vec::new(),
+            also: Vec::new(),
+            needs: Vec::new(),
+            places: ArrayPlaces::default(),
+            values: None,
+            factor: None,
+            index: None,
+            nested: None,
+            state: None,
         };
         let plain = shipped.is_none() && find(name).is_ok();
         Some(ConvertedContent::Blocks(Box::new(Layout {
@@ -114,6 +122,7 @@ impl ConvertedContent {
             metadata: [(FORMAT.to_string(), name.clone())].into(),
             codes: Codes {
                 format: Some(element),
+                others: Vec::new(),
                 packing: if element.bits == 4 { Packing::LowFirst } else { Packing::Single },
                 offset: 0.0,
                 exponent,

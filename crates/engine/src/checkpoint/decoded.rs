@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use super::{
     find::TRUNCATED,
     open::Checkpoint,
-    tensor::{CheckpointTensor, ReaderParts, TensorContent, TensorReader},
+    reader::{ReaderParts, TensorReader},
+    tensor::{CheckpointTensor, TensorContent},
 };
 use crate::{
     Error, Result,

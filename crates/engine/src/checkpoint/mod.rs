@@ -6,22 +6,33 @@
 //!
 //! Tensors are read piece by piece, in bounded memory. A value of a quantised tensor is computed exactly and rounded once, to `f32`.
 
+mod blocks;
 mod config;
 mod converted;
 mod decoded;
+mod description;
 mod find;
+mod fit;
+mod ignored;
+mod keys;
 mod layout;
 mod open;
 mod packing;
+mod plane;
+mod reader;
+mod scales;
+mod shape;
 pub mod swizzle;
 mod tensor;
 mod undecoded;
 mod written;
 
 pub use decoded::DecodedFile;
-pub use find::TRUNCATED;
+pub use description::{DescribedGroup, ModelDescription};
+pub use find::{NOTHING_DECIDES, TRUNCATED};
 pub use layout::Layout;
 pub use open::Checkpoint;
 pub use packing::Packing;
+pub use reader::TensorReader;
 pub use tensor::{CheckpointTensor, GlobalScale, Reading};
-pub use tensor::{Quantised, ScalePlace, TensorContent, TensorReader};
+pub use tensor::{Quantised, ScalePlace, TensorContent};

@@ -10,7 +10,8 @@ use super::{
     converted::ConvertedContent,
     find,
     layout::Layout,
-    tensor::{CheckpointTensor, Reading, TensorContent, TensorReader},
+    reader::TensorReader,
+    tensor::{CheckpointTensor, Reading, TensorContent},
 };
 use crate::{
     Error, Result,

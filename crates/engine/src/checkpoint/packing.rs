@@ -10,6 +10,8 @@ named! {
         LowFirst = "low-first": "codes run from the lowest bits of the first byte on: the low nibble has the even index";
         HighFirst = "high-first": "the high nibble has the even index";
         Halves = "halves": "of each block, low nibbles are the first half and high nibbles the second half";
+        Parts = "parts": "of each run, the lowest bits of its bytes are the first part, the next bits the second";
+        TensorParts = "tensor-parts": "the highest bits of all bytes are the first part of the tensor";
     }
 }
 
@@ -22,8 +24,12 @@ pub enum Packing {
     LowFirst,
     /// Nibbles, the high one first.
     HighFirst,
-    /// Nibbles: in each run of this length, low nibbles are the first half, high nibbles the second.
+    /// Runs of this length: the lowest bits of the bytes are the first part, the next bits the second.
     Halves(usize),
+    /// Nibbles of words of 32 bits: the place among eight of the one in each nibble, the lowest first.
+    Ordered([u8; 8]),
+    /// The highest bits of all bytes are the first part of the tensor.
+    TensorParts,
 }
 
 impl Packing {
@@ -34,6 +40,11 @@ impl Packing {
             Packing::LowFirst => "low nibble first".into(),
             Packing::HighFirst => "high nibble first".into(),
             Packing::Halves(run) => format!("nibbles {} apart", run / 2),
+            Packing::Ordered(order) => {
+                let places: Vec<String> = order.iter().map(ToString::to_string).collect();
+                format!("nibbles of words in the order {}", places.join(" "))
+            }
+            Packing::TensorParts => "the first part of the tensor in the highest bits".into(),
         }
     }
 
@@ -63,16 +74,38 @@ impl Packing {
                 codes.truncate(end);
             }
             Packing::Halves(run) => {
-                for (part, first) in bytes.chunks(run / 2).zip((0..count).step_by(run)) {
-                    let length = run.min(count - first);
-                    // A short last run has its halves next to one another too.
-                    let half = length.div_ceil(2).min(part.len());
-                    codes.extend(part[..half].iter().map(|byte| byte & 0xf));
-                    codes.extend(part[..length - half].iter().map(|byte| byte >> 4));
+                for (part, first) in bytes.chunks((run * bits).div_ceil(8)).zip((0..count).step_by(run)) {
+                    let mut left = run.min(count - first);
+                    // A short last run has its parts next to one another too.
+                    let size = (left * bits).div_ceil(8).min(part.len());
+                    for shift in (0..8).step_by(bits) {
+                        let taken = size.min(left);
+                        codes.extend(part[..taken].iter().map(|byte| byte >> shift & mask(bits)));
+                        left -= taken;
+                    }
                 }
             }
+            Packing::Ordered(order) => {
+                let end = codes.len() + count;
+                for word in bytes.as_chunks::<4>().0.iter().take(count.div_ceil(8)) {
+                    let word = u32::from_le_bytes(*word);
+                    let mut eight = [0; 8];
+                    (0..8).zip(order).for_each(|(nibble, place)| {
+                        eight[usize::from(place) % 8] = (word >> (4 * nibble)) as u8 & 0xf;
+                    });
+                    codes.extend(eight);
+                }
+                codes.truncate(end);
+            }
+            // The reader knows the tensor.
+            Packing::TensorParts => codes.extend(&bytes[..count]),
         }
     }
+}
+
+/// The lowest bits of a byte.
+pub(super) fn mask(bits: usize) -> u8 {
+    (0xff_u16 >> (8 - bits.min(8))) as u8
 }
 
 #[cfg(test)]
@@ -94,6 +127,10 @@ mod tests {
         assert_eq!(unpacked(Packing::HighFirst, &bytes, 4, 8), [2, 1, 4, 3, 6, 5, 8, 7]);
         assert_eq!(unpacked(Packing::Halves(8), &bytes, 4, 8), [1, 3, 5, 7, 2, 4, 6, 8]);
         assert_eq!(unpacked(Packing::Halves(4), &bytes, 4, 8), [1, 3, 2, 4, 5, 7, 6, 8]);
+        assert_eq!(unpacked(Packing::Halves(16), &bytes, 2, 16), [1, 3, 1, 3, 0, 0, 1, 1, 2, 0, 2, 0, 0, 1, 1, 2]);
+        // The second nibble of a word of AWQ is its third element.
+        let order = [0, 2, 4, 6, 1, 3, 5, 7];
+        assert_eq!(unpacked(Packing::Ordered(order), &bytes, 4, 8), [1, 5, 2, 6, 3, 7, 4, 8]);
         // Four codes of 6 bits in three bytes.
         assert_eq!(unpacked(Packing::LowFirst, &[0x41, 0x20, 0x0c], 6, 4), [1, 1, 2, 3]);
     }

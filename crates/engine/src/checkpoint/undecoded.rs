@@ -139,12 +139,13 @@ fn has_shape_of_scales(scales: &StreamedArray, codes: &StreamedArray) -> bool {
 
 /// The tensor whose codes an array holds, if no layout decodes it.
 ///
-/// `used` names the arrays of other tensors.
+/// `used` names the arrays of other tensors. An array that is a misfit of layouts is one of a convention only.
 pub(super) fn tensor(
     arrays: &Arrays,
     array: &StreamedArray,
     used: &BTreeSet<String>,
     config: Option<&Config>,
+    misfit: Option<&str>,
 ) -> Option<CheckpointTensor> {
     let fits: Vec<(&Convention, &str)> =
         table().convention.iter().filter_map(|convention| Some((convention, convention.stem(array)?))).collect();
@@ -158,10 +159,11 @@ pub(super) fn tensor(
         let parts = convention.needs.iter().chain(&convention.parts).map(|name| with_stem(name, stem));
         let names = parts.filter_map(|name| arrays.get(&name)).map(|(_, part)| part.name.clone());
         let names: Vec<String> = names.filter(|name| !used.contains(name)).collect();
-        let why = format!("its codes, '{}' ({}), are recognised and not read", array.name, array.kind.type_name());
+        let mut why = format!("its codes, '{}' ({}), are recognised and not read", array.name, array.kind.type_name());
+        why.extend(misfit.map(|what| format!(": {what}")));
         return Some(opaque(arrays, with_stem(&convention.tensor, stem), array, names, &convention.name, by, why));
     }
-    if !is_narrow(array.kind) || array.shape.len() < 2 || is_scale_name(&array.name) {
+    if misfit.is_some() || !is_narrow(array.kind) || array.shape.len() < 2 || is_scale_name(&array.name) {
         return None;
     }
     let mut near = companions(arrays, array);

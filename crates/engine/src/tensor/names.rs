@@ -28,8 +28,39 @@ pub struct ArrayNames {
     pub whole_blocks: bool,
     /// Most dimensions of a tensor in blocks that the program takes.
     pub dimensions: Option<usize>,
+    /// Number that is added to each element for its code, modulo the codes.
+    pub added: u8,
+    /// Bytes of a word of codes, to a multiple of which rows are filled up.
+    pub word: usize,
+    /// True if the blocks of a row are a dimension of their own.
+    pub flatten: bool,
+    /// True if the scale of a tensor is an array of one number, and no number alone.
+    pub arrays_of_one: bool,
+    /// Name of the array with the shape, if there is one.
+    pub shape: Option<String>,
+    /// Name of the zero points, if there are any: packed into words along the rows' index.
+    pub zero: Option<String>,
+    /// Places in the blocks of bytes of a GGUF file.
+    pub inside: Option<&'static BlockBytes>,
     /// Keys of `quantization_config` in `config.json` that name the layout.
     pub config: Vec<(String, String)>,
+}
+
+/// Places of codes and scales in a block of bytes.
+///
+/// Nibbles of 4 bits lie half a block apart.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BlockBytes {
+    /// Name of the type.
+    pub stored: &'static str,
+    /// Name of the block format.
+    pub format: &'static str,
+    /// Bytes of a block.
+    pub bytes: usize,
+    /// Byte where the codes begin; the scale is at the start.
+    pub codes_at: usize,
+    /// Byte where the minimum begins.
+    pub minimum_at: Option<usize>,
 }
 
 impl Default for ArrayNames {
@@ -45,6 +76,13 @@ impl Default for ArrayNames {
             packed: false,
             whole_blocks: false,
             dimensions: None,
+            added: 0,
+            word: 1,
+            flatten: false,
+            arrays_of_one: false,
+            shape: None,
+            zero: None,
+            inside: None,
             config: Vec::new(),
         }
     }
@@ -80,10 +118,24 @@ impl ArrayNames {
         if let Some(most) = self.dimensions.filter(|most| in_blocks && shape.len() > *most) {
             return refused(format!("programs read tensors of {most} dimensions"));
         }
-        match (row * self.code_bits(format)).is_multiple_of(8) {
+        match self.shape.is_some() || (row * self.code_bits(format)).is_multiple_of(8) {
             true => Ok(()),
             false => refused("its rows are no whole bytes, while the layout keeps no shape".into()),
         }
+    }
+
+    /// Bytes of a row of codes.
+    pub fn row_bytes(&self, row: usize, format: &BlockFormat) -> usize {
+        match self.inside {
+            Some(inside) => row.div_ceil(format.length) * inside.bytes,
+            None => (row * self.code_bits(format)).div_ceil(8).next_multiple_of(self.word),
+        }
+    }
+
+    /// The name of a part of a tensor.
+    pub fn part(&self, name: &str, tensor: &str) -> String {
+        let (before, after) = self.tensor.split_once('*').unwrap_or((&self.tensor, ""));
+        name.replacen('*', tensor.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).unwrap_or(tensor), 1)
     }
 
     /// The names of codes, scales and the tensor's scale of a tensor.

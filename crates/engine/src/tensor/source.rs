@@ -339,6 +339,6 @@ impl SourceTensor<'_> {
         let first = self.block_at(format, row, column);
         let scales = codes(scales, format.scale, first, format.blocks(piece.len(), width))?;
         let scales = scales.iter().map(|code| code as u32).collect();
-        Ok(Tensor::Blocks(Blocks { format, row: width, tensor_scale, scales, elements }))
+        Ok(Tensor::Blocks(Blocks { format, row: width, tensor_scale, scales, offsets: Vec::new(), elements }))
     }
 }

@@ -72,6 +72,7 @@ impl ValueReader {
                 }
                 _ => By::Each,
             },
+            TensorKind::Blocks(format, _) if format.offset.is_some() => By::Each,
             TensorKind::Blocks(format, tensor_scale) => {
                 let common = tensor_scale.zip(format.tensor_scale).map(|(code, scale_format)| scale_format.value(code));
                 let scale = |code: u64| match (format.scale.value(code), &common) {
@@ -235,7 +236,14 @@ mod tests {
                 elements.iter_mut().for_each(|code| *code &= format.element.format.code_mask() as u8);
                 let scales = scales.iter().map(|code| u32::from(*code) & format.scale.code_mask() as u32).collect();
                 let tensor_scale = format.tensor_scale.map(|_| u64::from(0.37f32.to_bits()));
-                equals_each(&Tensor::Blocks(Blocks { format, row, tensor_scale, scales, elements }));
+                equals_each(&Tensor::Blocks(Blocks {
+                    format,
+                    row,
+                    tensor_scale,
+                    scales,
+                    offsets: Vec::new(),
+                    elements,
+                }));
             }
         }
     }

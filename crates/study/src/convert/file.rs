@@ -21,10 +21,13 @@ use std::{
     path::Path,
 };
 
-use super::target::TargetTensor;
+use super::{
+    model::{TargetRecipe, is_folder},
+    target::TargetTensor,
+};
 use crate::{
     Error, Result,
-    array::{ArrayFile, ArrayWriter, Container, NewArray, StreamedArray},
+    array::{ArrayFile, ArrayWriter, Container, FileHeading, NewArray, StreamedArray},
     base::interrupt,
     checkpoint::Checkpoint,
     format::block::{self, BlockFormat},
@@ -48,6 +51,8 @@ crate::rows! {
         shape: Vec<usize> => shown("shape").essential(),
         /// The format that it had.
         from: &'static str => shown("from"),
+        /// The format that it has.
+        to: &'static str => shown("to"),
         /// Number of values.
         values: u64 => shown("values").essential(),
         /// Number of blocks, for a block format.
@@ -80,6 +85,8 @@ pub struct ConvertedFile {
     pub note: Option<String>,
     /// NaNs, infinities and implausible magnitudes of the values.
     pub unsound: UnsoundValues,
+    /// A sentence on the description of the model, if one was written.
+    pub described: Option<String>,
 }
 
 /// Arrays of a file to convert, and their target.
@@ -95,6 +102,10 @@ pub struct FileConversion {
     pub choice: TensorChoice,
     /// Names of the arrays of a tensor in blocks.
     pub layout: ArrayNames,
+    /// Other targets, of the tensors that they match; the first that does decides.
+    pub recipes: Vec<TargetRecipe>,
+    /// Most bytes of a file, where the output is a folder.
+    pub shard_bytes: Option<u64>,
     /// Where the random bits of stochastic rounding come from.
     pub seed: u64,
 }
@@ -124,15 +135,18 @@ impl FileConversion {
 
     /// Fills a report with what was converted.
     pub fn report(&self, converted: ConvertedFile, report: &mut Report) {
-        let ConvertedFile { rows, counts, note, unsound } = converted;
+        let ConvertedFile { rows, counts, note, unsound, described } = converted;
         let sentences = unsound.sentence().into_iter().chain([self.answer(&rows)]).chain(counts.sentence("converted"));
         report.answer = Some(sentences.collect::<Vec<_>>().join(" "));
         report.notes.extend(note);
-        if let (Some(layout), false) = (&self.layout.layout, self.layout.config.is_empty()) {
+        if let (Some(layout), false, None) = (&self.layout.layout, self.layout.config.is_empty(), &described) {
             let keys = self.layout.config.iter().map(|(key, value)| format!("{key} = {value}"));
             let keys = keys.collect::<Vec<_>>().join(", ");
-            report.notes.push(format!("Programs know {layout} by quantization_config in config.json: {keys}."));
+            report.notes.push(format!(
+                "Programs know {layout} by quantization_config in config.json: {keys}. Name a folder by ‹out› to have it written."
+            ));
         }
+        report.notes.extend(described);
         let lost = |row: &ArrayRow| row.to_zero > row.values / 2;
         if matches!(self.to, ConversionTarget::Scalar { .. }) && rows.iter().any(lost) {
             report.notes.push(
@@ -165,7 +179,8 @@ impl FileConversion {
         output: &Path,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<ConvertedFile> {
-        if self.to.block().is_some() && Container::of(output)? == Container::Npy {
+        let folder = is_folder(output);
+        if self.to.block().is_some() && !folder && Container::of(output)? == Container::Npy {
             return Err(Error::request(format!(
                 "{}: {} needs several arrays, and an .npy file holds one; write a .safetensors file",
                 output.display(),
@@ -176,16 +191,15 @@ impl FileConversion {
         let within = |error: Error| error.within(input.display());
         let from = self.layout(&arrays).map_err(within)?;
         let (chosen, counts) = self.chosen(from, &arrays).map_err(within)?;
-        let kept = if self.names.is_empty() { kept(&arrays, from, &chosen).map_err(within)? } else { Vec::new() };
+        let gguf = !folder && Container::of(output)? == Container::Gguf;
+        let kept = if self.names.is_empty() { kept(&arrays, from, &chosen, gguf).map_err(within)? } else { Vec::new() };
         let tensors =
             chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
-        let note = match &self.to {
-            ConversionTarget::Blocks(_) => flattened(tensors.iter().map(|tensor| &tensor.shape[..])),
-            ConversionTarget::Scalar { .. } => None,
-        };
+        let in_blocks = |tensor: &SourceTensor| self.target_of(tensor.name).0.block().is_some();
+        let note = flattened(tensors.iter().filter(|tensor| in_blocks(tensor)).map(|tensor| &tensor.shape[..]));
         let mut flat = Vec::new();
         for tensor in tensors {
-            let convolution = self.to.block().is_some() && !tensor.is_in_blocks() && is_convolution(&tensor.shape);
+            let convolution = in_blocks(&tensor) && !tensor.is_in_blocks() && is_convolution(&tensor.shape);
             flat.push(if convolution { tensor.flattened() } else { tensor });
         }
         let tensors = flat;
@@ -196,8 +210,13 @@ impl FileConversion {
             metadata.insert("tcnum.unchanged".into(), names.join("\n"));
         }
         let mut targets: Vec<TargetTensor> = Vec::new();
+        let shared = self.shared_scales(&tensors).map_err(within)?;
         for tensor in &tensors {
-            let target = TargetTensor::plan(tensor, &self.to, &self.layout, &mut planned, &mut metadata);
+            let (mut to, names) = self.target_of(tensor.name);
+            if let (ConversionTarget::Blocks(quantizer), Some(scale)) = (&mut to, shared.get(tensor.name)) {
+                quantizer.tensor_scale = Some(*scale);
+            }
+            let target = TargetTensor::plan(tensor, to, names, &mut planned, &mut metadata);
             targets.push(target.map_err(within)?);
         }
         if let Some(name) = repeated(&planned) {
@@ -205,7 +224,10 @@ impl FileConversion {
                 "two arrays of the result would have the name '{name}'; convert each into its own file, by ‹tensor›"
             ))));
         }
-        let writer = ArrayWriter::begin(output, &planned, &metadata)?;
+        let description = if folder { self.described(input, &tensors, &kept)? } else { None };
+        let entries = if gguf { Some(self.entries(input)?) } else { None };
+        let heading = FileHeading { metadata, entries, shard_bytes: self.shard_bytes };
+        let writer = ArrayWriter::begin(output, &planned, &heading)?;
         for (number, array) in kept.iter().enumerate() {
             copy(&arrays, array, &writer, number)?;
         }
@@ -224,10 +246,11 @@ impl FileConversion {
             // The root of the sum of squares bounds the largest magnitude.
             let losses = &deviations.losses;
             unsound.add(tensor.name, [losses.nan, losses.infinite], Some(losses.energies.signal.sqrt()));
-            rows.push(self.row(tensor, &deviations));
+            rows.push(row(tensor, &target.to, &deviations));
         }
         writer.finish()?;
-        Ok(ConvertedFile { rows, counts, note, unsound })
+        let described = description.map(|description| description.write(output)).transpose()?;
+        Ok(ConvertedFile { rows, counts, note, unsound, described })
     }
 
     /// True for metadata of this program with a format that it knows.
@@ -368,27 +391,15 @@ impl FileConversion {
         entries.into_iter().map(|(key, value)| (format!("tcnum.{key}"), value)).collect()
     }
 
-    fn row(&self, tensor: &SourceTensor, deviations: &Deviations) -> ArrayRow {
-        let losses = &deviations.losses;
-        let blocks = self.to.block().map(|block| tensor.blocks(block) as u64);
-        ArrayRow {
-            array: tensor.name.to_string(),
-            shape: tensor.shape.clone(),
-            from: tensor.format_name(),
-            values: losses.values,
-            blocks,
-            exact: losses.exact,
-            too_large: losses.saturated,
-            to_zero: losses.to_zero,
-            nan: deviations.nan_results,
-            max_error: losses.largest_error(),
-            mean_error: deviations.mean_error(),
-            relative_rms: losses.energies.relative_rms(),
-        }
+    /// Names of the formats that arrays are converted to.
+    fn formats(&self) -> String {
+        let mut names: Vec<&str> = self.recipes.iter().map(|target| target.to.name()).collect();
+        names.dedup();
+        if names.is_empty() { self.to.name().to_string() } else { names.join(", ") }
     }
 
     fn table(&self, rows: Vec<ArrayRow>) -> Table {
-        Table::of(format!("To {}", self.to.name()), rows)
+        Table::of(format!("To {}", self.formats()), rows)
     }
 
     fn answer(&self, rows: &[ArrayRow]) -> String {
@@ -404,10 +415,29 @@ impl FileConversion {
             number(sum(|row| row.exact)),
             counted(sum(|row| row.values), "value"),
             counted(rows.len() as u64, "array"),
-            self.to.name(),
+            self.formats(),
             number(sum(|row| row.too_large)),
             number(sum(|row| row.to_zero)),
         )
+    }
+}
+
+fn row(tensor: &SourceTensor, to: &ConversionTarget, deviations: &Deviations) -> ArrayRow {
+    let losses = &deviations.losses;
+    ArrayRow {
+        array: tensor.name.to_string(),
+        shape: tensor.shape.clone(),
+        from: tensor.format_name(),
+        to: to.name(),
+        values: losses.values,
+        blocks: to.block().map(|block| tensor.blocks(block) as u64),
+        exact: losses.exact,
+        too_large: losses.saturated,
+        to_zero: losses.to_zero,
+        nan: deviations.nan_results,
+        max_error: losses.largest_error(),
+        mean_error: deviations.mean_error(),
+        relative_rms: losses.energies.relative_rms(),
     }
 }
 
@@ -426,7 +456,14 @@ fn unchanged<'a>(arrays: &NamedArrays<'a>) -> BTreeSet<&'a str> {
 }
 
 /// The arrays that are not converted: neither chosen nor parts of blocks.
-fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> Result<Vec<&'a StreamedArray>> {
+///
+/// The file that is written holds them all if it is of GGUF, with the blocks of that format.
+fn kept<'a>(
+    arrays: &NamedArrays<'a>,
+    from: FileContent,
+    chosen: &[String],
+    holds_all: bool,
+) -> Result<Vec<&'a StreamedArray>> {
     let before = unchanged(arrays);
     let chosen: BTreeSet<&str> = chosen.iter().map(String::as_str).collect();
     let is_kept = |name: &str| {
@@ -436,7 +473,7 @@ fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> R
     let kept: Vec<&StreamedArray> =
         arrays.arrays.values().copied().filter(|array| is_kept(array.name.as_str())).collect();
     kept.iter().try_for_each(|array| refuse_incomplete(array))?;
-    match kept.iter().find(|array| array.bits == 0) {
+    match kept.iter().find(|array| array.bits == 0 && !holds_all) {
         Some(array) => Err(Error::request(format!(
             "array '{}' has the type {}, which is not decoded and which the result cannot hold; name the arrays to convert by ‹tensor›",
             array.name,

@@ -2,10 +2,12 @@
 
 mod block;
 mod file;
+mod model;
 mod target;
 pub mod value;
 
 pub use block::in_blocks;
 pub use block::{ElementRow, ScaleRow};
 pub use file::{ArrayRow, ConvertedFile, FileConversion};
+pub use model::TargetRecipe;
 pub use value::ConversionRow;

@@ -9,23 +9,27 @@ use crate::{
     format::{
         Real, Rounding,
         block::{BlockFormat, Blocks, Quantizer},
+        find,
         slices::largest_finite,
     },
     inputs,
     isa::Codes,
     number::Finite,
     tensor::{
-        ArrayNames, BlockConverter, ConversionTarget, Deviations, Missing, ORIGINAL_SHAPE, Pieces, ScalarConverter,
-        SourceTensor, Tensor, TensorComparison, TensorKind, TensorPiece, ValueReader, common_multiple, refused_whole,
-        scale_shape, stored_scale,
+        ArrayNames, BlockBytes, BlockConverter, ConversionTarget, Deviations, Missing, ORIGINAL_SHAPE, Pieces,
+        ScalarConverter, SourceTensor, Tensor, TensorComparison, TensorKind, TensorPiece, ValueReader, common_multiple,
+        refused_whole, scale_shape, stored_scale,
     },
 };
 
 /// A tensor of the result; its first array has this number.
 pub(super) struct TargetTensor<'a> {
-    to: &'a ConversionTarget,
+    pub(super) to: ConversionTarget,
     names: &'a ArrayNames,
     first: usize,
+    /// Number of the array with the shape, and of that with the zero points.
+    shape: Option<usize>,
+    zero: Option<usize>,
 }
 
 impl<'a> TargetTensor<'a> {
@@ -35,17 +39,20 @@ impl<'a> TargetTensor<'a> {
     /// A name that the layout has no place for.
     pub(super) fn plan(
         source: &SourceTensor,
-        to: &'a ConversionTarget,
+        to: ConversionTarget,
         names: &'a ArrayNames,
         arrays: &mut Vec<NewArray>,
         metadata: &mut BTreeMap<String, String>,
     ) -> Result<TargetTensor<'a>> {
         let first = arrays.len();
+        let (mut shape_at, mut zero_at) = (None, None);
         let mut add = |name: String, shape: Vec<usize>, kind: Content, width: usize| {
             let bytes = shape.iter().product::<usize>() as u64 * width as u64;
             arrays.push(NewArray { name, shape, kind, bytes });
+            arrays.len() - 1
         };
-        match to {
+        let word = || Content::Format(find("s32").expect("a format of the table"));
+        match &to {
             ConversionTarget::Scalar { format, .. } => {
                 let shape = source.original.clone().unwrap_or(source.shape.clone());
                 add(source.name.into(), shape, Content::Format(format), format.bytes());
@@ -58,16 +65,46 @@ impl<'a> TargetTensor<'a> {
                     leading.iter().copied().chain([last]).collect::<Vec<usize>>()
                 };
                 names.takes(source.name, &source.shape, format)?;
-                let width = (row * names.code_bits(format)).div_ceil(8);
+                let width = names.row_bytes(row, format);
                 let element = format.element.format;
-                let kind = if element.bits == 8 { Content::Format(element) } else { Content::Unsigned(1) };
-                add(codes, with_last(width), kind, 1);
+                if let Some(inside) = names.inside {
+                    let kind = Content::blocks(inside.stored).expect("a type of the table");
+                    add(codes, source.shape.clone(), kind, 1);
+                    let rows = source.element_count().checked_div(row).unwrap_or(0);
+                    arrays[first].bytes = (rows * width) as u64;
+                    return Ok(TargetTensor { to, names, first, shape: None, zero: None });
+                }
+                if format.offset.is_some() && names.zero.is_none() {
+                    return Err(Error::request(format!(
+                        "{format} has an offset for each block; write it in a layout, by ‹layout=compressed-tensors›, or as .gguf"
+                    )));
+                }
+                let packed = element.bits < 8 || names.added > 0;
+                let kind = if packed { Content::Unsigned(1) } else { Content::Format(element) };
+                match (names.word, names.flatten) {
+                    (4, _) => add(codes, with_last(width / 4), word(), 4),
+                    (_, true) => {
+                        let blocks =
+                            [with_last(row.div_ceil(format.length)), vec![width / row.div_ceil(format.length).max(1)]];
+                        add(codes, blocks.concat(), kind, 1)
+                    }
+                    _ => add(codes, with_last(width), kind, 1),
+                };
                 let kind = if names.bytes { Content::Unsigned(1) } else { Content::Format(stored_scale(format.scale)) };
-                add(scale, scale_shape(&source.shape, format), kind, format.scale.bytes());
+                let scales = scale_shape(&source.shape, format);
+                let array = if names.arrays_of_one && scales.is_empty() { vec![1] } else { scales.clone() };
+                add(scale, array, kind, format.scale.bytes());
                 if let Some(scale_format) = format.tensor_scale {
-                    // compressed-tensors, whose scale divides, has one number in an array; the others have it alone.
-                    let shape = if names.divides { vec![1] } else { vec![] };
+                    let shape = if names.arrays_of_one { vec![1] } else { vec![] };
                     add(tensor_scale, shape, Content::Format(scale_format), scale_format.bytes());
+                }
+                if let Some(shape) = &names.shape {
+                    let integer = Content::Format(find("s64").expect("a format of the table"));
+                    shape_at = Some(add(names.part(shape, source.name), vec![source.shape.len()], integer, 8));
+                }
+                if let (Some(zero), [rows, columns]) = (&names.zero, &scales[..]) {
+                    let shape = vec![(rows * element.bits as usize).div_ceil(32), *columns];
+                    zero_at = Some(add(names.part(zero, source.name), shape, word(), 4));
                 }
                 if names.layout.is_none() {
                     let extents: Vec<String> = source.shape.iter().map(usize::to_string).collect();
@@ -79,7 +116,7 @@ impl<'a> TargetTensor<'a> {
                 }
             }
         }
-        Ok(TargetTensor { to, names, first })
+        Ok(TargetTensor { to, names, first, shape: shape_at, zero: zero_at })
     }
 
     /// Converts `source` and writes it; `done` gets numbers of converted values.
@@ -94,7 +131,7 @@ impl<'a> TargetTensor<'a> {
             Rounding::Sr { bits, .. } => Some(RandomBits { seed, bits }),
             _ => None,
         };
-        match self.to {
+        match &self.to {
             ConversionTarget::Scalar { format, rounding, overflow } => {
                 let converter =
                     ScalarConverter::new(source.kind(), source.element_count(), format, *rounding, *overflow)?;
@@ -117,7 +154,7 @@ impl<'a> TargetTensor<'a> {
             }
             ConversionTarget::Blocks(quantizer) => {
                 let quantizer = Quantizer {
-                    tensor_scale: tensor_scale(source, quantizer)?,
+                    tensor_scale: tensor_scale(&[source], quantizer)?,
                     block_scale: block_scale(source, quantizer)?,
                     // Where elements take random bits of their own, scales alone are found by it.
                     rounding: if random.is_some() { Rounding::Rne } else { quantizer.rounding },
@@ -145,6 +182,7 @@ impl<'a> TargetTensor<'a> {
         let block = if quantizer.block_scale.is_some() { (1, 1) } else { (format.rows, format.length) };
         // Eight codes fill whole bytes.
         let bytes = if self.names.code_bits(format) < 8 { 8 } else { 1 };
+        let bytes = bytes * self.names.word;
         let block = if block.1 < BlockFormat::WHOLE { (block.0, common_multiple(block.1, bytes)) } else { block };
         let pieces = source.pieces([block, source.block()]);
         let one = |piece: &TensorPiece, memory: &mut Vec<u8>| {
@@ -153,9 +191,19 @@ impl<'a> TargetTensor<'a> {
             let random = random.map(|random| random.of(piece, source.row()));
             let blocks = converter.quantize(&tensor, piece.columns.len(), random.as_deref());
             self.write(source, piece, &blocks, writer)?;
-            Ok((differences(&comparison, parts, tensor, &Tensor::Blocks(blocks), memory), ()))
+            let offsets = if self.zero.is_some() { blocks.offsets.clone() } else { Vec::new() };
+            Ok((differences(&comparison, parts, tensor, &Tensor::Blocks(blocks), memory), offsets))
         };
-        let deviations = sum(&pieces, one, |_, ()| {}, done)?;
+        let mut zeros = Vec::new();
+        let deviations = sum(&pieces, one, |_, offsets| zeros.extend(offsets), done)?;
+        if let Some(at) = self.zero {
+            let columns = source.row().div_ceil(format.length);
+            writer.write(at, 0, &packed_columns(&zeros, columns, format.element.format.bits as usize))?;
+        }
+        if let Some(at) = self.shape {
+            let extents: Vec<u8> = source.shape.iter().flat_map(|extent| (*extent as u64).to_le_bytes()).collect();
+            writer.write(at, 0, &extents)?;
+        }
         if let (Some(code), Some(scale_format)) = (scale, format.tensor_scale) {
             let reciprocal = 1.0 / f32::from_bits(code as u32);
             let code = if self.names.divides { reciprocal.to_bits().into() } else { code };
@@ -168,13 +216,21 @@ impl<'a> TargetTensor<'a> {
     fn write(&self, source: &SourceTensor, piece: &TensorPiece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
         let row = source.row();
         let (above, column) = (piece.rows.start, piece.columns.start);
-        match self.names.code_bits(blocks.format) {
-            8 => writer.write(self.first, piece.start(row) as u64, &blocks.elements)?,
-            bits => {
-                let place = above * (row * bits).div_ceil(8) + column * bits / 8;
-                writer.write(self.first, place as u64, &pack(&blocks.elements, piece.columns.len(), bits))?;
-            }
+        if let Some(inside) = self.names.inside {
+            let place = source.block_at(blocks.format, above, column) * inside.bytes;
+            return writer.write(self.first, place as u64, &blocks_of_bytes(inside, blocks, self.names.added));
         }
+        let (bits, wide) = (self.names.code_bits(blocks.format), piece.columns.len());
+        let elements = added(&blocks.elements, self.names.added, bits);
+        let full = self.names.row_bytes(row, blocks.format);
+        let place = above * full + column * bits / 8;
+        let mut codes = if bits == 8 { elements } else { pack(&elements, wide, bits) };
+        let width = (wide * bits).div_ceil(8);
+        let rest = (full - column * bits / 8).saturating_sub(width);
+        if piece.columns.end == row && rest > 0 {
+            codes = codes.chunks(width).map(|row| [row, &vec![0; rest]].concat()).collect::<Vec<_>>().concat();
+        }
+        writer.write(self.first, place as u64, &codes)?;
         let scale = blocks.format.scale;
         let bytes: Vec<u8> = match scale.bytes() {
             1 => blocks.scales.iter().map(|code| *code as u8).collect(),
@@ -183,6 +239,43 @@ impl<'a> TargetTensor<'a> {
         let place = source.block_at(blocks.format, above, column);
         writer.write(self.first + 1, (place * scale.bytes()) as u64, &bytes)
     }
+}
+
+/// Codes with a number added, modulo the codes of so many bits.
+fn added(codes: &[u8], number: u8, bits: usize) -> Vec<u8> {
+    let mask = u8::MAX >> (8 - bits);
+    codes.iter().map(|code| code.wrapping_add(number) & mask).collect()
+}
+
+/// Blocks of scale, minimum and codes in GGUF's places.
+fn blocks_of_bytes(inside: &BlockBytes, blocks: &Blocks, number: u8) -> Vec<u8> {
+    let (format, half) = (blocks.format, blocks.format.length / 2);
+    let bits = format.element.format.bits as usize;
+    let mut bytes = vec![0; blocks.scales.len() * inside.bytes];
+    for ((at, block), codes) in bytes.chunks_mut(inside.bytes).enumerate().zip(blocks.elements.chunks(format.length)) {
+        let scale = &blocks.scales[at].to_le_bytes()[..format.scale.bytes()];
+        block[..scale.len()].copy_from_slice(scale);
+        if let (Some(place), Some(minimum)) = (inside.minimum_at, blocks.offsets.get(at)) {
+            block[place..place + 2].copy_from_slice(&minimum.to_le_bytes()[..2]);
+        }
+        let codes = added(codes, number, bits);
+        match bits {
+            4 => (0..half).for_each(|at| block[inside.codes_at + at] = codes[at] | codes[half + at] << 4),
+            _ => block[inside.codes_at..][..codes.len()].copy_from_slice(&codes),
+        }
+    }
+    bytes
+}
+
+/// Words of 32 bits with the codes of each column, the first row in the lowest bits.
+fn packed_columns(codes: &[u32], columns: usize, bits: usize) -> Vec<u8> {
+    let rows = codes.len().checked_div(columns).unwrap_or(0);
+    let mut words = vec![0u32; (rows * bits).div_ceil(32) * columns];
+    for (at, code) in codes.iter().enumerate() {
+        let (bit, column) = (at / columns * bits, at % columns);
+        words[bit / 32 * columns + column] |= code << (bit % 32);
+    }
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -229,12 +322,13 @@ fn sum<R: Send>(
     Ok(all)
 }
 
-/// Second scale of a tensor, if the format has one: as given, or from the largest magnitude.
-fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f32>> {
+/// Second scale of some tensors, if the format has one: as given, or from their largest magnitude.
+pub(super) fn tensor_scale(sources: &[&SourceTensor], quantizer: &Quantizer) -> Result<Option<f32>> {
     if quantizer.format.tensor_scale.is_none() || quantizer.tensor_scale.is_some() {
         return Ok(quantizer.tensor_scale);
     }
-    let largest = Largest::of(source)?.finite.unwrap_or(Real::Nan);
+    let all = sources.iter().map(|source| Largest::of(source)).collect::<Result<Vec<_>>>()?;
+    let largest = all.into_iter().filter_map(|largest| largest.finite).reduce(larger).unwrap_or(Real::Nan);
     Ok(quantizer.tensor_scale(1, &|_| largest).0.map(|code| f32::from_bits(code as u32)))
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     compare::{SAME_BYTES, SAME_VALUES, compare},
+    names, partners,
     survey::Survey,
     table::{CheckpointTensorRow, ComparedTensorRow, format_name},
 };
@@ -38,6 +39,7 @@ pub fn inspected(
         Ok(())
     };
     let outcome = chosen.iter().try_for_each(&mut one).map_err(|error| error.within(checkpoint.path().display()));
+    partners::doubt(&mut rows);
     let nothing = checkpoint.tensors.is_empty() && outcome.is_ok();
     let answer = match nothing {
         true => Some(format!("There are no tensors{}.", fit(checkpoint))),
@@ -113,11 +115,12 @@ pub fn compared(
     progress: Progress,
 ) -> (Option<String>, Vec<Table>, bool, Result<()>) {
     let only = match (chosen, second.tensors.as_slice()) {
-        ([one], [other]) if second.get(&one.name).is_none() => Some((one.name.as_str(), other)),
+        ([one], [other]) if names::get(second, &one.name).is_none() => Some((one.name.as_str(), other)),
         _ => None,
     };
-    let partner =
-        |name: &str| second.get(name).or(only.filter(|(only_name, _)| *only_name == name).map(|(_, other)| other));
+    let partner = |name: &str| {
+        names::get(second, name).or(only.filter(|(only_name, _)| *only_name == name).map(|(_, other)| other))
+    };
     let mut rows: Vec<ComparedTensorRow> = Vec::new();
     let mut outcome = Ok(());
     for tensor in chosen {
@@ -138,21 +141,21 @@ pub fn compared(
             second
                 .tensors
                 .iter()
-                .filter(|tensor| first.get(&tensor.name).is_none())
+                .filter(|tensor| names::get(first, &tensor.name).is_none())
                 .map(|tensor| missing(second, tensor, false)),
         );
     }
     let both = rows.iter().filter(|row| row.first.is_some() && row.second.is_some()).count();
     if outcome.is_ok() && both == 0 {
-        let names = |checkpoint: &Checkpoint| {
+        let first_name = |checkpoint: &Checkpoint| {
             checkpoint.tensors.first().map_or("no tensor".to_string(), |tensor| format!("'{}'", one_line(&tensor.name)))
         };
         outcome = Err(Error::request(format!(
             "{} and {} have no tensor of the same name: the first has {}, the second {}",
             first.path().display(),
             second.path().display(),
-            names(first),
-            names(second)
+            first_name(first),
+            first_name(second)
         )));
         return (None, Vec::new(), true, outcome);
     }

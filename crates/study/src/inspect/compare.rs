@@ -1,12 +1,11 @@
 //! Comparison of two tensors after decoding, and the convention that explains a difference.
 
 use super::table::{ComparedTensorRow, format_name, order_words};
+use super::{likeness, names};
 use crate::{
     Result,
     base::{interrupt, work},
-    checkpoint::{
-        Checkpoint, CheckpointTensor, GlobalScale, Packing, Quantised, Reading, ScalePlace, TensorContent, TensorReader,
-    },
+    checkpoint::{Checkpoint, CheckpointTensor, Packing, Quantised, Reading, ScalePlace, TensorContent, TensorReader},
     report::three_digits,
     tensor::{Energies, Losses, Matrices, Sharing, TensorPiece},
 };
@@ -14,16 +13,18 @@ use crate::{
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
 /// Relative difference within which two numbers are the same but for roundings to `f32`.
-const ROUNDING: f64 = 1e-6;
+pub(super) const ROUNDING: f64 = 1e-6;
 
 /// Findings of tensors that are the same.
 pub(super) const SAME_VALUES: &str = "same values";
 pub(super) const SAME_BYTES: &str = "same bytes";
+/// Finding of tensors that nothing explains.
+const DIFFERENT: &str = "values differ";
 /// Bytes of arrays that are compared at once.
 const BYTES: usize = 1 << 22;
 
 /// A tensor with the checkpoint that has it.
-type Side<'a> = (&'a Checkpoint, &'a CheckpointTensor);
+pub(super) type Side<'a> = (&'a Checkpoint, &'a CheckpointTensor);
 
 /// Differences of the second of two tensors from the first.
 #[derive(Debug, Clone, Copy, Default)]
@@ -99,7 +100,13 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
         }
     }
     let (first, second): (Side, Side) = ((first.0, &one), (second.0, &other));
-    let readers = (first.0.reader(first.1)?, second.0.reader(second.1)?);
+    // Rows of q and k lie in pairs in GGUF, and not in other files.
+    let heads = |(one, tensor): Side, (other, partner): Side| {
+        names::heads(one, &tensor.name).filter(|_| names::heads(other, &partner.name).is_none())
+    };
+    let (heads_of_first, heads_of_second) = (heads(first, second), heads(second, first));
+    let paired = heads_of_first.or(heads_of_second).is_some();
+    let readers = (unpaired(first, heads_of_first)?, unpaired(second, heads_of_second)?);
     let mut all = Differences::default();
     let of_piece = |piece: &TensorPiece| {
         let values = (readers.0.values(piece, None)?, readers.1.values(piece, None)?);
@@ -135,14 +142,15 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     }
     row.finding = match all.apart {
         0 => "the same but for rounding: relative differences are below 1e-6".into(),
-        _ => "values differ".into(),
+        _ => DIFFERENT.into(),
     };
     let special = all.special();
     if let (Some(x), Some(y)) = (first.1.quantised(), second.1.quantised())
+        && !paired
         && x.format == y.format
         && (x.offset, x.exponent) == (y.offset, y.exponent)
-        && x.zero.is_none()
-        && y.zero.is_none()
+        && x.values == y.values
+        && !(x.has_zero_points() || y.has_zero_points())
         && blocks(x, first.1) == blocks(y, second.1)
     {
         let same = same_parts((x, &readers.0), (y, &readers.1), first.1)?;
@@ -150,16 +158,34 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
         let usual = Reading2((x.reading.packing, y.reading.packing), (x.reading.swizzled, y.reading.swizzled));
         row.same_codes = Some(has(&usual, &same));
         row.same_scales = Some(same.scales.iter().any(|(key, same)| *same && *key == usual.1));
+        let scales = match (row.same_codes, row.same_scales) {
+            (Some(true), Some(false)) => likeness::of_scales((first, second), &readers)?,
+            _ => None,
+        };
         if let Some(words) = explanation((x, y), &same) {
-            row.finding = words;
+            row.finding = scales.map_or(words.clone(), |scales| format!("{words}: {scales}"));
         }
     } else if let (1.., Some(words)) = (all.apart, closer((first, second), &readers, &all)?) {
+        row.finding = words;
+    }
+    if row.finding == DIFFERENT
+        && let Some(words) = likeness::words((first, second), &readers)?
+    {
         row.finding = words;
     }
     if let Some(special) = special {
         row.finding = format!("{}; {special}", row.finding);
     }
     Ok(row)
+}
+
+/// The reader of a tensor, whose rows lie in pairs if it has heads.
+fn unpaired<'a>((checkpoint, tensor): Side<'a>, heads: Option<usize>) -> Result<TensorReader<'a>> {
+    let reader = checkpoint.reader(tensor)?;
+    Ok(match heads {
+        Some(heads) => reader.unpaired(heads),
+        None => reader,
+    })
 }
 
 /// True if all arrays of two tensors have the same types, shapes and bytes.
@@ -298,7 +324,7 @@ fn blocks(quantised: &Quantised, tensor: &CheckpointTensor) -> (usize, usize) {
 /// The orders of nibbles that are tried.
 fn packings(quantised: &Quantised) -> Vec<Packing> {
     let usual = quantised.reading.packing;
-    if quantised.format.bits != 4 || usual == Packing::Single {
+    if !quantised.has_orders() {
         return vec![usual];
     }
     let mut all = vec![usual];
@@ -308,8 +334,8 @@ fn packings(quantised: &Quantised) -> Vec<Packing> {
     };
     for other in [Packing::LowFirst, Packing::HighFirst, Packing::Halves(run), Packing::Halves(32)] {
         let fits = !matches!(
-            (other, quantised.place),
-            (Packing::Halves(run), ScalePlace::Inside { length, .. }) if run > length
+            (other, &quantised.place),
+            (Packing::Halves(run), ScalePlace::Inside(_)) if Some(run) > quantised.block_length()
         );
         if fits && !all.contains(&other) {
             all.push(other);
@@ -381,7 +407,7 @@ fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<Str
         Some((a, _)) if a != x.reading.swizzled => parts.push(format!("the first file has its {}", order_words(a))),
         _ => {}
     }
-    let global = global_words(x, y);
+    let global = likeness::of_globals(x, y);
     match (codes, scales) {
         (Some(_), Some(_)) => {
             parts.extend(global);
@@ -396,34 +422,6 @@ fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<Str
             Some(format!("same scales, but {}", parts.join(", and ")))
         }
         (None, None) => None,
-    }
-}
-
-/// The difference of the global scales in words; `None` if there is none.
-fn global_words(x: &Quantised, y: &Quantised) -> Option<String> {
-    let factor = |quantised: &Quantised, at: usize| {
-        let value = quantised.global.get(at).or(quantised.global.first()).copied().unwrap_or(1.0);
-        match quantised.reading.global {
-            Some(GlobalScale::Divides) => 1.0 / value,
-            _ => value,
-        }
-    };
-    let count = x.global.len().max(y.global.len()).max(1);
-    let all = |holds: &dyn Fn(f64, f64) -> bool| (0..count).all(|at| holds(factor(x, at), factor(y, at)));
-    let close = |x: f64, y: f64| (x - y).abs() <= ROUNDING * x.abs();
-    if all(&|x, y| x == y) {
-        None
-    } else if all(&close) {
-        Some("the global scales differ by rounding".into())
-    } else if all(&|x, y| close(x, 1.0 / y)) {
-        Some("the global scale of one file is the reciprocal of the other's".into())
-    } else {
-        let (x, y) = (factor(x, 0), factor(y, 0));
-        Some(format!(
-            "the global scales differ: values are multiplied by {} and by {}",
-            three_digits(x),
-            three_digits(y)
-        ))
     }
 }
 

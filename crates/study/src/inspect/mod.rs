@@ -5,6 +5,10 @@
 
 mod answer;
 mod compare;
+mod likeness;
+mod marks;
+mod names;
+mod partners;
 mod survey;
 mod table;
 #[cfg(test)]

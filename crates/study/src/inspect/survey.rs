@@ -7,11 +7,12 @@
 //! - A block of zeros has the scale 0, and a block with another code does not. If scales contradict this in one order and not in the
 //!   other, the other is right.
 
+use super::marks::Marks;
 use crate::{
     Result,
     base::work,
     checkpoint::{Checkpoint, CheckpointTensor, GlobalScale, Packing, Quantised, ScalePlace, TensorReader},
-    tensor::{Sharing, TensorPiece},
+    tensor::{Matrices, Sharing, TensorPiece},
 };
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
@@ -63,6 +64,8 @@ pub struct Survey {
     pub(super) order: Option<Evidence>,
     /// Largest magnitude by the other direction of the global scale.
     pub(super) reversed: Option<f64>,
+    /// Marks of faults.
+    pub(super) marks: Marks,
 }
 
 /// Counts over pieces.
@@ -80,6 +83,7 @@ struct Counts {
     /// Blocks whose scale contradicts their codes, by scales in rows and in tiles.
     against_rows: u64,
     against_tiles: u64,
+    marks: Marks,
 }
 
 impl Counts {
@@ -100,6 +104,7 @@ impl Counts {
             full_otherwise: self.full_otherwise + other.full_otherwise,
             against_rows: self.against_rows + other.against_rows,
             against_tiles: self.against_tiles + other.against_tiles,
+            marks: self.marks.plus(&other.marks),
         }
     }
 }
@@ -129,13 +134,12 @@ impl Survey {
             infinite: all.infinite,
             negative_zeros: all.negative_zeros,
             scales: (all.nan_scales, all.negative_scales),
-            nibbles: quantised
-                .filter(|quantised| quantised.format.bits == 4 && quantised.reading.packing != Packing::Single)
-                .map(|_| nibbles(&all)),
+            nibbles: quantised.filter(|quantised| quantised.has_orders()).map(|_| nibbles(&all)),
             global: quantised
                 .and_then(|quantised| quantised.reading.global.map(|_| global(quantised, all.largest, reversed))),
             order: quantised.and_then(|quantised| order(quantised, &all)),
             reversed,
+            marks: all.marks,
         })
     }
 }
@@ -143,6 +147,7 @@ impl Survey {
 /// The order of nibbles that puts other codes into blocks than a tensor's own.
 fn other_packing(quantised: &Quantised) -> Option<Packing> {
     match (quantised.sharing, quantised.reading.packing, quantised.format.bits) {
+        _ if !quantised.has_orders() => None,
         (Sharing::Block(1, 16), Packing::LowFirst | Packing::HighFirst, 4) => Some(Packing::Halves(32)),
         (Sharing::Block(1, 16), Packing::Halves(32), 4) => Some(Packing::LowFirst),
         _ => None,
@@ -167,7 +172,9 @@ fn counts(
         }
     }
     let Some(quantised) = tensor.quantised() else { return Ok(counts) };
-    for scale in reader.scales_that_begin(piece, quantised)? {
+    let scales = reader.scales_that_begin(piece, quantised)?;
+    counts.marks = Marks::of(reader, quantised, Matrices::of(&tensor.read_shape), piece, &scales)?;
+    for scale in scales {
         counts.nan_scales += u64::from(scale.is_nan());
         counts.negative_scales += u64::from(scale < 0.0);
     }
@@ -208,8 +215,7 @@ fn counts(
 
 /// Least magnitude of a code that a block's largest value gets.
 fn near_largest(quantised: &Quantised) -> f64 {
-    let values =
-        (0..=quantised.format.code_mask()).map(|code| (quantised.format.to_f64(code) + quantised.offset).abs());
+    let values = quantised.code_values().into_iter().map(f64::abs);
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();

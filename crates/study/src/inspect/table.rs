@@ -3,7 +3,7 @@
 use super::survey::{Evidence, Survey};
 use crate::{
     array::ArrayFile,
-    checkpoint::{CheckpointTensor, GlobalScale, Packing, Quantised, TensorContent},
+    checkpoint::{CheckpointTensor, GlobalScale, NOTHING_DECIDES, Packing, Quantised, TensorContent},
     report::three_digits,
     tensor::{ArrayRole, Sharing},
 };
@@ -221,7 +221,8 @@ fn unlikely(quantised: &Quantised, survey: &Survey) -> Vec<String> {
         }
     }
     // The direction of a global scale has a doubt of its own.
-    let is_said = quantised.reading.global.is_some() && survey.global == Some(Evidence::Against);
+    let is_said = quantised.reading.global.is_some() && survey.global == Some(Evidence::Against)
+        || survey.marks.has_exponents(quantised);
     if let Some(largest) = survey.largest.filter(|largest| *largest > 0.0 && !WEIGHTS.contains(largest) && !is_said) {
         doubts.push(format!(
             "the largest value is {}, and weights are rarely {}: scales may be reciprocals",
@@ -255,6 +256,11 @@ impl CheckpointTensorRow {
         doubts.extend(conventions.iter().filter_map(|convention| convention.doubt.clone()));
         if let Some((quantised, survey)) = both {
             doubts.extend(unlikely(quantised, survey));
+            doubts.extend(survey.marks.doubts(quantised, survey.largest));
+            // The versions of a layout that values tell from one another.
+            if survey.marks.zero_points(quantised) == Some(true) {
+                doubts.retain(|doubt| !doubt.starts_with(NOTHING_DECIDES));
+            }
         }
         doubts.extend(survey.and_then(|survey| unsigned_zero(&format, survey)));
         // Contradictions come first.
@@ -270,7 +276,7 @@ impl CheckpointTensorRow {
             layout_by: (!tensor.layouts.is_empty()).then_some(tensor.named_by),
             layout: joined(&tensor.layouts).map(|names| names.replace("; ", " or ")),
             format,
-            scale_format: quantised.map(|quantised| quantised.scale_format.name.to_string()),
+            scale_format: quantised.map(Quantised::scale_words),
             per: quantised.map(|quantised| quantised.sharing.to_string()),
             global_scale: quantised.and_then(|quantised| quantised.global.iter().copied().reduce(f64::max)),
             // The shape of codes that are not decoded may not be that of the values.
@@ -296,6 +302,9 @@ impl CheckpointTensorRow {
 /// The name of the format of a tensor's elements.
 pub(super) fn format_name(file: &ArrayFile, tensor: &CheckpointTensor) -> String {
     match &tensor.content {
+        TensorContent::Quantised(Quantised { values: Some(_), format, .. }) if format.is_integer() => {
+            format!("{format} by a table of the file")
+        }
         TensorContent::Quantised(quantised) if quantised.offset != 0.0 => {
             format!(
                 "{} {} {}",

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Quantisation,
+    budget::{Budget, PlannedFormats},
     losses::{WORST, WorstRun},
     table::{self, QuantisationRow, TensorQuantisationRow, WorstRunRow},
     tensor::TensorLosses,
@@ -47,6 +48,7 @@ pub struct FileLosses {
     tensors: Vec<TensorQuantisationRow>,
     /// All tensors so far.
     pub counted: TensorCount,
+    budget: Budget,
 }
 
 impl FileLosses {
@@ -58,6 +60,7 @@ impl FileLosses {
         let view = TensorRows::new(file, array, how.axis)?;
         let columns = view.columns;
         let results = how.tensor(view)?;
+        self.budget.add(&array.name, how.targets, &results);
         self.all.resize_with(how.targets.len(), TensorLosses::default);
         self.worst.resize_with(how.targets.len(), Vec::new);
         let is_sound = results.first().is_none_or(|result| {
@@ -90,6 +93,16 @@ impl FileLosses {
         }
         self.counted.add(array);
         Ok(())
+    }
+
+    /// The format of each tensor with the least loss in at most so many bits a value.
+    ///
+    /// `names` are the formats as the user gave them.
+    ///
+    /// # Errors
+    /// A budget below all formats; scales that files do not have.
+    pub fn plan(&mut self, how: &Quantisation, names: &[String], bits: f64) -> Result<PlannedFormats> {
+        std::mem::take(&mut self.budget).plan(how.targets, names, bits)
     }
 
     /// The target of least error in a sentence, and the tables: all tensors, each tensor, the worst runs.

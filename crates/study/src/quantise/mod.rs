@@ -3,6 +3,7 @@
 //! A tensor is read in panels of rows along an axis, in bounded memory. Each panel is quantised to every target and compared with the
 //! original. Values are converted as in [`crate::format::block`]: those of plain formats with scales, too.
 
+mod budget;
 mod file;
 mod losses;
 mod product;
@@ -14,6 +15,7 @@ mod tensor;
 mod tests;
 mod view;
 
+pub use budget::{PlanRow, PlannedFormats};
 pub use file::{FileLosses, TensorCount};
 pub use product::Activations;
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};

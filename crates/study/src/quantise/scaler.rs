@@ -138,7 +138,11 @@ impl<'a> Scaler<'a> {
         let dequantizer = vectorised.as_ref().and_then(|_| Dequantizer::new(format, tensor_scale));
         Ok(Scaler {
             rounder: FormatRounder::new(format.element.format, rounding, format.element.symmetric)?,
-            limits: CodeLimits { most_negative: most_negative(&format.element), ..limits(format.element.format) },
+            limits: match format.offset {
+                // Where values reach depends on the offset of a block: none is counted.
+                Some(_) => CodeLimits { largest: f32::INFINITY, most_negative: f32::NEG_INFINITY, normal: 0.0 },
+                None => CodeLimits { most_negative: most_negative(&format.element), ..limits(format.element.format) },
+            },
             length: if format.length == BlockFormat::WHOLE { RUN } else { format.length },
             kind: ScaleSource::Blocks(Box::new(BlockScaler {
                 vectorised: vectorised.filter(|_| dequantizer.is_some()),

@@ -121,7 +121,8 @@ impl QuantisationTarget {
         let QuantisationTarget::Plain(format) = self else {
             let (format, _) = self.scales().expect("a format with scales");
             let bits = |format: &Format| 8.0 * format.bytes() as f64;
-            let all = bits(format.scale) * scales as f64 + format.tensor_scale.map_or(0.0, bits) * tensors as f64;
+            let all = f64::from(format.bits_of_scales()) * scales as f64
+                + format.tensor_scale.map_or(0.0, bits) * tensors as f64;
             return f64::from(format.element.format.bits) + all / values.max(1) as f64;
         };
         f64::from(format.bits)

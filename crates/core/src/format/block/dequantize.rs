@@ -43,7 +43,8 @@ impl Dequantizer {
         let (scale, element) = (format.scale, &format.element);
         let tensor_scale = tensor_scale.zip(format.tensor_scale);
         let wide = scale.bits > 8;
-        if wide && (element.exponent != 0 || tensor_scale.is_some() || scale.float()?.padding_bits > 0)
+        if format.offset.is_some()
+            || wide && (element.exponent != 0 || tensor_scale.is_some() || scale.float()?.padding_bits > 0)
             || tensor_scale.is_some() && !products_are_exact(element, scale)
         {
             return None;

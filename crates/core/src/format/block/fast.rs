@@ -87,7 +87,7 @@ impl<'a> VectorQuantizer<'a> {
         let BlockFormat { scale, element, .. } = quantizer.format;
         let largest = Real::Finite(number(largest));
         let (tensor_scale, factor) = quantizer.tensor_scale(1, &|_| largest);
-        if factor.negative || factor.is_zero() {
+        if factor.negative || factor.is_zero() || quantizer.format.offset.is_some() {
             return None;
         }
         Some(VectorQuantizer {
@@ -128,7 +128,7 @@ impl<'a> VectorQuantizer<'a> {
                 }
             });
         }
-        Blocks { format, row, tensor_scale: self.tensor_scale, scales, elements }
+        Blocks { format, row, tensor_scale: self.tensor_scale, scales, offsets: Vec::new(), elements }
     }
 
     /// Converts consecutive blocks of one row each; the last one may be short.
@@ -420,7 +420,10 @@ mod tests {
 
     /// The formats without tables, which the exact computation alone converts.
     fn vectorised() -> impl Iterator<Item = &'static BlockFormat> {
-        formats().iter().filter(|format| !matches!(format.element.format.encoding, Encoding::Table(_)))
+        let vectorised = |format: &&BlockFormat| {
+            format.offset.is_none() && !matches!(format.element.format.encoding, Encoding::Table(_))
+        };
+        formats().iter().filter(vectorised)
     }
 
     fn quantizers() -> impl Iterator<Item = Quantizer> {

@@ -33,6 +33,7 @@ mod extreme;
 mod fast;
 mod losses;
 mod name;
+mod offset;
 mod pack;
 mod quantize;
 mod record;
@@ -47,6 +48,7 @@ pub use dequantize::Dequantizer;
 pub use element::Element;
 pub use fast::VectorQuantizer;
 pub use name::{find, find_rule, resolve};
+pub use offset::BlockOffset;
 pub use pack::{pack_pairs, unpack_pairs};
 pub use quantize::{Blocks, Quantizer};
 pub use record::formats;
@@ -77,6 +79,8 @@ pub struct BlockFormat {
     pub scale: &'static Format,
     /// Format of the tensor's scale; `None` without one.
     pub tensor_scale: Option<&'static Format>,
+    /// Second number of each block, which shifts its values; `None` without one.
+    pub offset: Option<BlockOffset>,
     /// Name of the scale rule in the format's specification, or in its vendor's description.
     pub default_rule: &'static str,
     /// Document that defines the format.
@@ -114,11 +118,17 @@ impl BlockFormat {
             length,
             scale: find_format("f32")?,
             tensor_scale: None,
+            offset: None,
             default_rule: "nearest",
             source: element.source,
         }));
         known.push(format);
         Ok(format)
+    }
+
+    /// Bits of the scale of a block, and of its offset.
+    pub fn bits_of_scales(&self) -> u32 {
+        8 * self.scale.bytes() as u32 + self.offset.map_or(0, |offset| offset.format().bits)
     }
 
     /// Bit of negative scales, where a block may need a scale of either sign.

@@ -2,7 +2,7 @@
 
 use super::{
     BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, extreme::Extreme, fast::VectorQuantizer,
-    rule::Choice,
+    offset::ShiftedQuantizer, rule::Choice,
 };
 use crate::{
     base::parallel,
@@ -46,6 +46,8 @@ pub struct Blocks {
     pub tensor_scale: Option<u64>,
     /// Scale codes, `[rows.div_ceil(format.rows)][row.div_ceil(format.length)]`.
     pub scales: Vec<u32>,
+    /// Codes of the offsets, as many as scales; none for formats without.
+    pub offsets: Vec<u32>,
     /// Element codes, `[rows][row]`.
     pub elements: Vec<u8>,
 }
@@ -79,6 +81,9 @@ impl Quantizer {
     /// If `count` is not a multiple of `row`.
     pub fn quantize_with(&self, count: usize, row: usize, value: impl Fn(usize) -> Real + Sync) -> Blocks {
         assert!(count == 0 || count.is_multiple_of(row), "whole rows");
+        if let Some(shifted) = ShiftedQuantizer::new(self) {
+            return shifted.quantize(count, row, &value);
+        }
         let (tensor_scale, factor) = self.tensor_scale(count, &value);
         let BlockFormat { rows, length, .. } = *self.format;
         let mut elements = vec![0; count];
@@ -95,7 +100,7 @@ impl Quantizer {
                 places.iter().zip(codes).for_each(|(place, code)| elements[*place] = code);
             }
         });
-        Blocks { format: self.format, row, tensor_scale, scales, elements }
+        Blocks { format: self.format, row, tensor_scale, scales, offsets: Vec::new(), elements }
     }
 
     /// Code of the tensor's scale, if the format has one, and its value; 1 if it is not a number.
@@ -225,14 +230,30 @@ impl Blocks {
     }
 
     /// Exact value of the element at `index`: `element * scale`; NaN if one of them is.
+    ///
+    /// The value of a block with an offset is rounded to f64.
     pub fn value(&self, index: usize) -> Real {
+        if self.format.offset.is_some() {
+            return Real::from(self.shifted(index));
+        }
         product(&self.format.element.value(self.elements[index].into()), &self.scale(self.block_of(index)))
+    }
+
+    /// Value of the element at `index` of blocks with offsets.
+    fn shifted(&self, index: usize) -> f64 {
+        let (block, element) = (self.block_of(index), &self.format.element);
+        let scale = self.format.scale.to_f64(self.scales[block].into());
+        let shift = self.format.offset.map_or(0.0, |offset| offset.shift(self.offsets[block], scale));
+        element.value(self.elements[index].into()).to_f64() * scale + shift
     }
 
     /// Values as binary32, each rounded once, to nearest.
     /// A value is inexact only outside the normal range, or under a tensor scale, whose 24 bits make products of up to
     /// 30 bits.
     pub fn dequantize(&self) -> Vec<f32> {
+        if self.format.offset.is_some() {
+            return (0..self.len()).map(|index| self.shifted(index) as f32).collect();
+        }
         match Dequantizer::new(self.format, self.tensor_scale) {
             Some(dequantizer) => dequantizer.values(self),
             None => self.dequantize_exactly(),

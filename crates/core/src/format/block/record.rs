@@ -5,7 +5,7 @@ use std::{ops::Range, sync::LazyLock};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{BlockFormat, Element, find_rule};
+use super::{BlockFormat, BlockOffset, Element, find_rule};
 use crate::{
     Error, Result,
     format::{Encoding, Format, Real, resolve},
@@ -40,6 +40,8 @@ struct Record {
     block: Spanned<toml::Value>,
     scale: Spanned<String>,
     tensor_scale: Option<Spanned<String>>,
+    zero: Option<Spanned<String>>,
+    minimum: Option<Spanned<String>>,
     rule: Spanned<String>,
     source: Option<String>,
 }
@@ -55,7 +57,7 @@ impl BlockFormat {
     /// - `block`: the number of elements along a row, or `[rows, columns]`;
     /// - `scale`: a floating-point format with a NaN, of at most 32 bits;
     /// - `rule`: the scale rule without another choice;
-    /// - optionally `tensor_scale` (`"f32"`), `exponent` (elements are multiplied by `2^exponent`), `symmetric` (the most
+    /// - optionally `tensor_scale` (`"f32"`), `zero` (zero points) or `minimum`, `exponent` (elements are multiplied by `2^exponent`), `symmetric` (the most
     ///   negative integer is not written), `aliases`, `source`.
     ///
     /// # Errors
@@ -114,6 +116,26 @@ impl Record {
             }
             given => given.as_ref().map(|given| named("tensor_scale", given)).transpose()?,
         };
+        let offset = match (&self.zero, &self.minimum) {
+            (None, None) => None,
+            (Some(zero), None) => Some(("zero", zero, BlockOffset::ZeroPoint(named("zero", zero)?))),
+            (None, Some(minimum)) => Some(("minimum", minimum, BlockOffset::Minimum(named("minimum", minimum)?))),
+            (Some(zero), Some(_)) => {
+                return Err(RecordDefect("zero", zero.span(), "and 'minimum' exclude each other".into()));
+            }
+        };
+        if let Some((key, given, offset)) = offset {
+            let fits = match offset {
+                BlockOffset::ZeroPoint(zero) => zero == element,
+                BlockOffset::Minimum(minimum) => is_scale(minimum),
+            };
+            if !fits || !element.is_integer() || self.exponent != 0 || self.symmetric || tensor_scale.is_some() {
+                let what = "needs elements of integers, without exponent, symmetric and tensor_scale; a zero point has their \
+                            format, a minimum one of scales";
+                return Err(RecordDefect(key, given.span(), what.into()));
+            }
+        }
+        let offset = offset.map(|(_, _, offset)| offset);
         let rule = find_rule(self.rule.get_ref())
             .map_err(|error| RecordDefect("rule", self.rule.span(), format!("is no scale rule: {error}")))?;
         let rule_place = self.rule.span();
@@ -127,6 +149,7 @@ impl Record {
             length,
             scale,
             tensor_scale,
+            offset,
             default_rule: rule.name,
             source: leaked(self.source.unwrap_or_else(|| "a description by the user".to_string())),
         };

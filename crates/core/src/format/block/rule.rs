@@ -117,6 +117,12 @@ impl ScaleRule {
     /// `extreme` needs elements that are integers of two's complement, and scales with a sign. Under another format, a
     /// [`Quantizer`](super::Quantizer) with this rule follows `nearest`.
     pub fn refusal(&self, format: &BlockFormat) -> Option<String> {
+        if format.offset.is_some()
+            && self.choice != Choice::Largest(NEAREST)
+            && self.choice != Choice::Least(Loss::Squares)
+        {
+            return Some(format!("{self} finds no offsets, which {format} has; choose nearest or mse"));
+        }
         if let (Choice::TwoTops(largest), None) = (self.choice, format.tensor_scale)
             && largest != TOP
         {

@@ -124,12 +124,7 @@ fn equal_bytes_are_equal_whatever_they_mean() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (folder.path().join("1.safetensors"), folder.path().join("2.safetensors"));
     let arrays = |index: u8| {
-        [
-            array("l.weight_packed", &[2, 1], format("s32"), vec![3; 8]),
-            array("l.weight_shape", &[2], format("s64"), [2u64, 8].map(u64::to_le_bytes).concat()),
-            array("l.weight_scale", &[2, 1], format("f32"), vec![0; 8]),
-            array("l.weight_g_idx", &[8], format("s32"), vec![index; 32]),
-        ]
+        [array("l.B", &[2, 64], format("s32"), vec![index; 512]), array("l.s", &[1, 32], format("f16"), vec![0; 64])]
     };
     let finding = |first: u8, second: u8| {
         write(&one, &arrays(first));
@@ -138,7 +133,7 @@ fn equal_bytes_are_equal_whatever_they_mean() {
         compare((&x, x.get("l.weight").unwrap()), (&y, y.get("l.weight").unwrap()), &mut |_| {}).unwrap().finding
     };
     assert_eq!(finding(1, 1), "same bytes");
-    assert_eq!(finding(1, 2), "not compared: compressed-tensors-int4 is not decoded, and the bytes differ");
+    assert_eq!(finding(1, 2), "not compared: Marlin is not decoded, and the bytes differ");
 }
 
 #[test]

@@ -91,16 +91,15 @@ fn a_quantised_tensor_that_is_not_decoded_is_refused_if_it_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
     let arrays = [
-        array("l.weight_packed", &[2, 1], format("s32"), vec![0; 8]),
-        array("l.weight_shape", &[2], format("s64"), [2u64, 8].map(u64::to_le_bytes).concat()),
-        array("l.weight_scale", &[2, 1], format("f32"), vec![0; 8]),
-        array("l.weight_g_idx", &[8], format("s32"), vec![0; 32]),
+        array("l._weight_qdata", &[2, 8], format("s8"), vec![0; 16]),
+        array("l._weight_scale", &[2, 1], format("f32"), vec![0; 8]),
+        array("l._weight_act_pre_scale", &[8], format("f32"), vec![0; 32]),
         array("m.weight", &[2], format("f32"), vec![0; 8]),
     ];
     write(&path, &arrays);
     let error = open(&path).decoded(&|_| true).unwrap_err();
     assert_eq!(error.exit_status(), 2);
-    assert!(error.to_string().contains("'l.weight' is not decoded: compressed-tensors-int4: "), "{error}");
+    assert!(error.to_string().contains("'l.weight' is not decoded: torchao-int8: "), "{error}");
     assert!(open(&path).decoded(&|name| name == "m.weight").is_ok());
     // Codes and scales that end too soon.
     write(&path, &nvfp4(2, 32).modelopt());

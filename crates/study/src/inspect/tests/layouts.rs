@@ -90,7 +90,9 @@ fn the_description_of_the_model_decides_between_layouts() {
     config(r#"{"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8"}}"#);
     assert_eq!(open(&path).tensors[0].layouts, ["modelopt-fp8"]);
     config(r#"{"quantization_config": {"quant_method": "awq"}}"#);
-    assert_eq!(open(&path).notes(), ["config.json names 'awq', which is not decoded."]);
+    assert_eq!(open(&path).tensors[0].doubts, ["config.json names awq, which these arrays do not fit"]);
+    config(r#"{"quantization_config": {"quant_method": "exl3"}}"#);
+    assert_eq!(open(&path).notes(), ["config.json names 'exl3', which is not decoded."]);
     config("[[[");
     assert!(Checkpoint::open(&path, None, None).unwrap_err().to_string().contains("not JSON"));
 }
@@ -142,17 +144,16 @@ fn words_and_blocks_of_the_other_layouts_are_decoded() {
     write(
         &path,
         &[
-            array("l.weight_packed", &[2, 1], format("s32"), vec![0; 8]),
-            array("l.weight_shape", &[2], format("s64"), [2u64, 8].map(u64::to_le_bytes).concat()),
-            array("l.weight_scale", &[2, 1], format("f32"), vec![0; 8]),
-            array("l.weight_g_idx", &[8], format("s32"), vec![0; 32]),
+            array("l._weight_qdata", &[2, 8], format("s8"), vec![0; 16]),
+            array("l._weight_scale", &[2, 1], format("f32"), vec![0; 8]),
+            array("l._weight_act_pre_scale", &[8], format("f32"), vec![0; 32]),
         ],
     );
     let checkpoint = open(&path);
     let tensor = checkpoint.get("l.weight").unwrap();
     let piece = tensor.pieces().next().unwrap();
     let error = checkpoint.read(tensor, &piece, None).unwrap_err().to_string();
-    assert!(!tensor.is_decoded() && error.contains("'l.weight_g_idx' changes the meaning"), "{error}");
+    assert!(!tensor.is_decoded() && error.contains("'l._weight_act_pre_scale' changes the meaning"), "{error}");
 }
 
 #[test]

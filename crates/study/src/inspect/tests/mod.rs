@@ -3,7 +3,10 @@
 mod conventions;
 mod damage;
 mod decoded;
+mod doubts;
+mod drawn;
 mod layouts;
+mod likeness;
 mod written;
 
 use std::{collections::BTreeMap, fs, path::Path};

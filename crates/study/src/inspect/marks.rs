@@ -1,0 +1,151 @@
+//! Marks of faults that values prove: rounded scales, exponents as numbers, biased zero points.
+
+use crate::{
+    Result,
+    checkpoint::{Quantised, TensorReader},
+    report::three_digits,
+    tensor::{Matrices, Sharing, TensorPiece},
+};
+
+/// First values of a tensor whose blocks are searched for their largest code.
+const SEARCHED: usize = 1 << 22;
+/// Blocks and scales below which nothing is said.
+const FEWEST: u64 = 64;
+/// Share of blocks with the largest code that scales of powers of two do not leave by themselves.
+const FULL: f64 = 0.98;
+/// Codes of e8m0 that scales of weights have.
+const EXPONENTS: std::ops::RangeInclusive<f64> = 64.0..=160.0;
+/// Mean of codes less zero points, in steps: at most by the right ones, at least by those one off.
+const UNBIASED: f64 = 0.25;
+const BIASED: f64 = 0.75;
+/// Most bits of codes whose step is large enough for a bias.
+const COARSE: u32 = 4;
+
+/// Counts over pieces.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Marks {
+    /// Scales; those that are powers of two, and those that are whole numbers among the exponents.
+    scales: u64,
+    powers: u64,
+    exponents: u64,
+    largest_scale: f64,
+    /// Blocks that were searched, and those with the largest code.
+    blocks: u64,
+    peaks: u64,
+    /// Sum of codes less zero points, and their number.
+    steps: f64,
+    stepped: u64,
+}
+
+impl Marks {
+    pub(super) fn plus(self, other: &Marks) -> Marks {
+        Marks {
+            scales: self.scales + other.scales,
+            powers: self.powers + other.powers,
+            exponents: self.exponents + other.exponents,
+            largest_scale: self.largest_scale.max(other.largest_scale),
+            blocks: self.blocks + other.blocks,
+            peaks: self.peaks + other.peaks,
+            steps: self.steps + other.steps,
+            stepped: self.stepped + other.stepped,
+        }
+    }
+
+    /// Counts of a piece with these scales.
+    ///
+    /// # Errors
+    /// As [`TensorReader::codes`].
+    pub(super) fn of(
+        reader: &TensorReader,
+        quantised: &Quantised,
+        of: Matrices,
+        piece: &TensorPiece,
+        scales: &[f64],
+    ) -> Result<Marks> {
+        let is_power = |scale: &&f64| scale.to_bits() << 12 == 0 && **scale > 0.0;
+        let is_exponent = |scale: &&f64| scale.fract() == 0.0 && EXPONENTS.contains(*scale);
+        let mut marks = Marks {
+            scales: scales.len() as u64,
+            powers: scales.iter().filter(is_power).count() as u64,
+            exponents: scales.iter().filter(is_exponent).count() as u64,
+            largest_scale: scales.iter().copied().fold(0.0, f64::max),
+            ..Marks::default()
+        };
+        let (high, wide) = quantised.sharing.extents(of);
+        let rounded = marks.powers == marks.scales && marks.scales > 0 && !quantised.has_zero_points();
+        let is_row_of_blocks =
+            high == 1 && quantised.sharing != Sharing::Tensor && piece.columns.start.is_multiple_of(wide);
+        let biased = quantised.other_zero_points().is_some() && quantised.format.bits <= COARSE;
+        if !(biased || rounded && is_row_of_blocks && piece.start(Sharing::Row.extents(of).1) < SEARCHED) {
+            return Ok(marks);
+        }
+        let mut codes = reader.codes(piece, quantised.reading.packing)?;
+        if rounded {
+            let largest = quantised.code_values().into_iter().map(f64::abs).filter(|value| value.is_finite());
+            let largest = largest.fold(0.0, f64::max);
+            for block in codes.chunks(piece.columns.len().max(1)).flat_map(|row| row.chunks(wide)) {
+                let peak = block.iter().map(|code| code.abs()).fold(0.0, f64::max);
+                marks.blocks += u64::from(peak > 0.0);
+                marks.peaks += u64::from(peak == largest);
+            }
+        }
+        if let Some(zeros) = reader.zeros(piece)?.filter(|_| biased) {
+            reader.of_each(piece, &zeros, &mut codes, |code, zero| code - zero);
+            marks.steps = codes.iter().sum();
+            marks.stepped = codes.len() as u64;
+        }
+        Ok(marks)
+    }
+
+    /// True if values decide for the zero points of the layout; false if for those of its other version.
+    pub(super) fn zero_points(&self, quantised: &Quantised) -> Option<bool> {
+        let other = quantised.other_zero_points().filter(|_| self.stepped >= FEWEST)?;
+        let mean = self.steps / self.stepped as f64;
+        match (mean.abs(), (mean - other).abs()) {
+            (mean, other) if mean <= UNBIASED && other >= BIASED => Some(true),
+            (mean, other) if mean >= BIASED && other <= UNBIASED => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Doubts that the counts prove; `largest` is the largest value.
+    pub(super) fn doubts(&self, quantised: &Quantised, largest: Option<f64>) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if self.scales >= FEWEST && self.powers == self.scales && self.blocks >= FEWEST {
+            let share = self.peaks as f64 / self.blocks as f64;
+            if share >= FULL {
+                doubts.push(format!(
+                    "values contradict the scales: all are powers of two, and {} of {} blocks hold the largest code: \
+                     scales were rounded after quantising, or they cut values off",
+                    self.peaks, self.blocks
+                ));
+            }
+        }
+        if self.has_exponents(quantised)
+            && let Some(largest) = largest
+        {
+            let right = largest / self.largest_scale * 2f64.powf(self.largest_scale - 127.0);
+            doubts.push(format!(
+                "values contradict the scales: all are whole numbers, as exponents of e8m0 are: as powers of two, the largest value is {} and not {}",
+                three_digits(right),
+                three_digits(largest)
+            ));
+        }
+        if let (Some(false), Some(other)) = (self.zero_points(quantised), quantised.other_zero_points()) {
+            let mean = self.steps / self.stepped as f64;
+            doubts.push(format!(
+                "values contradict the zero points: the mean is {} steps from 0, and {} by zero points that are stored {}",
+                three_digits(mean.abs()),
+                three_digits((mean - other).abs()),
+                if other > 0.0 { "less 1" } else { "as they are" }
+            ));
+        }
+        doubts
+    }
+
+    /// True if scales are numbers that the exponents of e8m0 are.
+    pub(super) fn has_exponents(&self, quantised: &Quantised) -> bool {
+        let few = self.scales < 2;
+        !few && self.exponents == self.scales && quantised.scale_format.name != "e8m0" && !quantised.has_zero_points()
+    }
+}

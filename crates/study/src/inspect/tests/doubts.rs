@@ -1,0 +1,162 @@
+//! Faults that values or the description of a model prove.
+
+use super::{drawn::FOLDER, *};
+use crate::{
+    checkpoint::CheckpointTensor,
+    report::{Cell, Table},
+    tensor::ArrayRole,
+};
+
+/// The doubts of a tensor.
+pub(super) fn doubt(checkpoint: &Checkpoint, tensor: &CheckpointTensor) -> Option<String> {
+    let survey = Survey::of(checkpoint, tensor, &mut |_| {}).unwrap();
+    CheckpointTensorRow::new(tensor, ArrayRole::Weight, Some(&survey), String::new()).doubt
+}
+
+/// The doubts of all tensors, as the report has them.
+fn doubts(path: &Path) -> Vec<(String, Option<String>)> {
+    let checkpoint = open(path);
+    let chosen: Vec<&CheckpointTensor> = checkpoint.tensors.iter().collect();
+    let (_, tables, outcome) = super::super::inspected(&checkpoint, &chosen, &mut |_, _| {});
+    outcome.unwrap();
+    let table: &Table = &tables[0];
+    let column = |key: &str| table.columns.iter().position(|column| column.key == key).unwrap();
+    let (tensor, doubt) = (column("tensor"), column("doubt"));
+    let text = |cell: &Cell| match cell {
+        Cell::Text(text) => Some(text.to_string()),
+        _ => None,
+    };
+    table.rows.iter().map(|row| (text(&row[tensor]).unwrap(), text(&row[doubt]))).collect()
+}
+
+#[test]
+fn scales_that_were_rounded_after_quantising_are_doubted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    let (weights, e4m3) = (weights(64 * 128), find("e4m3").unwrap());
+    // Codes by the scales as they are, and scales as the file has them.
+    let written = |used: &dyn Fn(f32) -> f32, stored: &dyn Fn(f32) -> f32| {
+        let (mut codes, mut scales) = (Vec::new(), Vec::new());
+        for block in weights.chunks(32) {
+            let scale = block.iter().fold(0f32, |largest, value| largest.max(value.abs())) / 448.0;
+            let code = |value: &f32| {
+                let quotient = Real::from(f64::from(value / used(scale)));
+                e4m3.encode(&quotient, Rounding::Rne, Overflow::Saturate).unwrap() as u8
+            };
+            codes.extend(block.iter().map(code));
+            scales.extend(single(stored(scale)));
+        }
+        write(
+            &path,
+            &[
+                array("l.weight", &[64, 128], format("e4m3"), codes),
+                array("l.weight_scale", &[64, 4], format("f32"), scales),
+            ],
+        );
+        doubt(&open(&path), &open(&path).tensors[0])
+    };
+    let down = |scale: f32| f32::from_bits(scale.to_bits() & 0xff80_0000);
+    let up = |scale: f32| 2.0 * down(scale);
+    let same = |scale: f32| scale;
+    let floor = |scale: f32| down(448.0 * scale) / 256.0;
+    for right in [&same as &dyn Fn(f32) -> f32, &floor, &up] {
+        assert_eq!(written(right, right), None);
+    }
+    for (used, wrong) in [(&same as &dyn Fn(f32) -> f32, &down as &dyn Fn(f32) -> f32), (&same, &up), (&down, &down)] {
+        let doubt = written(used, wrong).unwrap();
+        assert!(doubt.contains("256 of 256 blocks hold the largest code: scales were rounded after"), "{doubt}");
+    }
+    // Exponents of e8m0 that a program took for numbers.
+    let doubt = written(&up, &|scale| (127 + scale.log2().floor() as i32 + 1) as f32).unwrap();
+    assert!(doubt.starts_with("values contradict the scales: all are whole numbers, as exponents of e8m0"), "{doubt}");
+    assert!(!doubt.contains("reciprocals"), "{doubt}");
+}
+
+#[test]
+fn zero_points_of_another_version_are_doubted_and_those_that_values_confirm_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for (case, wrong) in
+        [("gptq-4", r#""checkpoint_format": "gptq_v2","#), ("gptq-3", ""), ("gptq-act", ""), ("gptq-v2", "")]
+    {
+        let path = folder.path().join("model.safetensors");
+        fs::copy(Path::new(FOLDER).join(case).join("model.safetensors"), &path).unwrap();
+        let config = folder.path().join("config.json");
+        let layout = |checkpoint: &Checkpoint| checkpoint.get("l.weight").unwrap().clone();
+        fs::write(&config, std::format!(r#"{{"quantization_config": {{{wrong} "quant_method": "gptq"}}}}"#)).unwrap();
+        let checkpoint = open(folder.path());
+        let doubt_of = doubt(&checkpoint, &layout(&checkpoint));
+        match case {
+            "gptq-4" | "gptq-v2" => {
+                let doubt = doubt_of.unwrap();
+                assert!(doubt.starts_with("values contradict the zero points: the mean is "), "{case}: {doubt}");
+            }
+            _ => assert_eq!(doubt_of, None, "{case}"),
+        }
+        // Without a description the first layout is taken, and values decide.
+        fs::remove_file(&config).unwrap();
+        let checkpoint = open(folder.path());
+        match doubt(&checkpoint, &layout(&checkpoint)) {
+            None => assert_ne!(case, "gptq-v2"),
+            Some(doubt) => {
+                assert!(case == "gptq-v2" && doubt.starts_with("values contradict the zero points"), "{doubt}")
+            }
+        }
+    }
+}
+
+#[test]
+fn partners_with_other_global_scales_are_doubted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    let tensor = nvfp4(32, 256);
+    let named = |name: &str, global: f32| {
+        let scaled = Nvfp4 { tensor_scale: global, ..nvfp4(32, 256) };
+        let rename = |mut array: Array<'static>| {
+            array.name = array.name.replacen("l.", name, 1);
+            array
+        };
+        scaled.modelopt().into_iter().map(rename).collect::<Vec<_>>()
+    };
+    let global = tensor.tensor_scale;
+    for (other, differs) in [(global, false), (2.0 * global, true)] {
+        let arrays = [named("a.q_proj.", global), named("a.k_proj.", other), named("a.o_proj.", 3.0 * global)].concat();
+        write(&path, &arrays);
+        fs::write(folder.path().join("config.json"), r#"{"quantization_config": {"quant_algo": "NVFP4"}}"#).unwrap();
+        for (name, doubt) in doubts(&path) {
+            let said = doubt.is_some_and(|doubt| {
+                doubt.contains("the global scales of 'a.k_proj.weight' and 'a.q_proj.weight' differ")
+            });
+            assert_eq!(said, differs && name != "a.o_proj.weight", "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_list_of_what_is_left_as_it_is_is_held_against_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let fp8 = |name: &str| {
+        [
+            array(&std::format!("{name}.weight"), &[64, 32], format("e4m3"), vec![0x38; 64 * 32]),
+            array(&std::format!("{name}.weight_scale"), &[1], format("f32"), single(0.01)),
+        ]
+    };
+    let plain = |name: &str| array(&std::format!("{name}.weight"), &[64, 32], format("bf16"), vec![0x3c; 64 * 64]);
+    let mut arrays = [fp8("layers.0.up_proj"), fp8("layers.1.gate"), fp8("layers.2.up_proj")].concat();
+    arrays.extend([plain("layers.0.gate"), plain("layers.1.up_proj"), plain("lm_head"), plain("norm")]);
+    write(&path, &arrays);
+    let config = r#"{"quantization_config": {"quant_method": "compressed-tensors", "format": "float-quantized", "ignore": ["lm_head", "re:.*gate$"]}}"#;
+    fs::write(folder.path().join("config.json"), config).unwrap();
+    for (name, doubt) in doubts(folder.path()) {
+        match name.as_str() {
+            "layers.1.gate.weight" => {
+                assert_eq!(doubt.unwrap(), "config.json has it under 'ignore', and it is quantised")
+            }
+            "layers.1.up_proj.weight" => assert_eq!(
+                doubt.unwrap(),
+                "config.json does not have it under 'ignore', and it is not quantised, as 'layers.2.up_proj.weight' is"
+            ),
+            _ => assert_eq!(doubt, None, "{name}"),
+        }
+    }
+}
