@@ -154,6 +154,7 @@ const HOMONYMS: &[(&str, &str)] = &[
     ("all", "every instruction; every experiment"),
     ("all-models", "every shipped model as a device; in bound one instruction of every arithmetic"),
     ("b", "a matrix of a file; in explain the values of one column"),
+    ("budget", "tiles of a search; in quantise bits of a value"),
     ("c", "a matrix of a file; in explain one value"),
     ("cases", "cases of an instruction; dot-product-adds of a bound; inputs of a scalar operation"),
     ("conversions", "instructions of a list; conversions that are timed"),

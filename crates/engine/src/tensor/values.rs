@@ -234,14 +234,16 @@ mod tests {
                 rng.fill_bytes(&mut elements);
                 rng.fill_bytes(&mut scales);
                 elements.iter_mut().for_each(|code| *code &= format.element.format.code_mask() as u8);
-                let scales = scales.iter().map(|code| u32::from(*code) & format.scale.code_mask() as u32).collect();
+                let scales: Vec<u32> =
+                    scales.iter().map(|code| u32::from(*code) & format.scale.code_mask() as u32).collect();
+                let offsets = format.offset.map_or(Vec::new(), |_| scales.iter().map(|code| code % 16).collect());
                 let tensor_scale = format.tensor_scale.map(|_| u64::from(0.37f32.to_bits()));
                 equals_each(&Tensor::Blocks(Blocks {
                     format,
                     row,
                     tensor_scale,
                     scales,
-                    offsets: Vec::new(),
+                    offsets,
                     elements,
                 }));
             }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     compare::{SAME_BYTES, SAME_VALUES, compare},
+    likeness::SAME_WEIGHTS,
     names, partners,
     survey::Survey,
     table::{CheckpointTensorRow, ComparedTensorRow, format_name},
@@ -169,14 +170,14 @@ pub fn compared(
             if same == 1 { "has" } else { "have" }
         ),
         (_, Some(first)) => {
-            let others = rows.len() - same;
+            let (others, name, finding) = (rows.len() - same, one_line(&first.tensor), &first.finding);
+            let alike = rows.iter().all(|row| is_same(&row) || row.finding.starts_with(SAME_WEIGHTS));
             match rows.len() {
-                1 if first.differ.is_none() => format!("'{}': {}.", one_line(&first.tensor), first.finding),
-                1 => format!("'{}' differs: {}.", one_line(&first.tensor), first.finding),
-                all => {
-                    let name = one_line(&first.tensor);
-                    format!("{others} of {all} tensors differ, first '{name}': {}.", first.finding)
-                }
+                1 if first.differ.is_none() => format!("'{name}': {finding}."),
+                1 if alike => format!("'{name}' has {finding}."),
+                1 => format!("'{name}' differs: {finding}."),
+                all if alike => format!("{others} of {all} tensors are rounded otherwise, first '{name}': {finding}."),
+                all => format!("{others} of {all} tensors differ, first '{name}': {finding}."),
             }
         }
     };

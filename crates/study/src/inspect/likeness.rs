@@ -11,6 +11,8 @@ use crate::{
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
+/// How the finding of tensors that were rounded from the same numbers begins.
+pub(super) const SAME_WEIGHTS: &str = "the same weights";
 /// Share of values within a step that those of the same weights have at least.
 const NEARLY_ALL: f64 = 0.99;
 /// Values and scales below which nothing is said.

@@ -195,7 +195,8 @@ struct Sum {
     last: u32,
 }
 
-/// The choice of each product with the least sum of losses within a budget of bits; `None` if there is none.
+/// The choice of each product with the least sum of losses within a budget of bits.
+/// `None` if there is none.
 fn least(products: &[Vec<Choice>], budget: u64) -> Option<Vec<usize>> {
     let fewest: Vec<u64> =
         products.iter().map(|choices| choices.iter().map(|choice| choice.bits).min()).collect::<Option<_>>()?;
