@@ -156,7 +156,7 @@ pub(crate) fn marked(text: &str) -> Markup {
         None => html! { (shown(text)) },
         Some((at, kind)) => html! {
             (shown(&text[..at]))
-            abbr class={ "evidence " (kind.name()) } title=(kind.name()) { (kind.mark()) }
+            abbr title=(kind.name()) { (kind.mark()) }
             (marked(&text[at + kind.mark().len()..]))
         },
     }

@@ -54,7 +54,7 @@ fn the_evaluator_gives_the_d_of_the_reference_in_a_browser() {
     if !has_tool("chromium", Need::Chromium) {
         return;
     }
-    let subjects = subjects::of_models(amount(100_000, 250_000));
+    let subjects = subjects::of_models(amount(20_000, 100_000));
     let scripts =
         html! { @for name in ["evaluator.js", "programs.js", "cases.js", "check.js"] { script src=(name) { } } };
     let files = [
@@ -115,7 +115,7 @@ fn the_form_shows_d_for_what_is_typed_and_for_links() {
         let models: Vec<&str> = models.iter().copied().filter(|name| generation(name).is_some()).collect();
         let generations: Vec<Generation> = models.iter().filter_map(generation).collect();
         let cases: Vec<Case> = Corners::cases(&i);
-        let step = cases.len().div_ceil(amount(20, 200));
+        let step = cases.len().div_ceil(amount(20, 100));
         let example = &cases[cases.len() / 3];
         let pair = &models[..models.len().min(2)];
         let last: Vec<&str> = models.iter().rev().copied().take(2).collect();

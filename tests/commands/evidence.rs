@@ -109,7 +109,7 @@ fn every_document_of_models_marks_its_cells_and_calls_none_a_measurement() {
                     .concat(),
                 _ => fs::read_to_string(&path).unwrap(),
             };
-            let plain = text.replace("</abbr>", "").replace("<abbr class=\"evidence ", "").replace("\\_", "_");
+            let plain = text.replace("</abbr>", "").replace("\\_", "_");
             assert_eq!(plain.matches("(model)").count().min(count), count, "{out}");
             assert!(plain.contains("According to arithmetic models, and what these rest on"), "{out}");
             assert!(

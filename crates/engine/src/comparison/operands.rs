@@ -25,7 +25,7 @@ pub fn operands(subject: &Subject, case: &Case) -> String {
             let mut words = Vec::new();
             let met: Vec<usize> = (0..case.a.len()).map(|at| case.logical(i, at)).collect();
             let pair = |at: usize| (case.a[at], case.b[met[at]]);
-            for run in runs(case.a.len(), |x, y| pair(x) == pair(y) && met[y] - met[x] == y - x) {
+            for run in runs(case.a.len(), |x, y| pair(x) == pair(y) && met[y] == met[x] + (y - x)) {
                 let (first, last) = (*run.start(), *run.end());
                 if pair(first) != (0, 0) {
                     words.push(one(named("a", first, last), a, case.a[first]));
@@ -89,5 +89,17 @@ mod tests {
             "a[0..2] 0x3c00 = 1, b[0..2] 0x4000 = 2, a[4..6] 0x3c00 = 1, b[4..6] 0x4000 = 2, a[7] 0x3c00 = 1, \
              b[7] 0x0000 = 0, c 0x00000000 = 0"
         );
+    }
+
+    /// Counterexample: positions of a chunk need not ascend.
+    #[test]
+    fn stored_elements_in_any_order_are_no_range() {
+        let i = isa::all().iter().find(|i| i.chunk().is_some_and(|chunk| chunk.any_order)).unwrap();
+        let mut case = Case::zeros(i);
+        case.a.fill(0x38);
+        case.b.fill(0x38);
+        case.positions.chunks_mut(2).for_each(|chunk| chunk.reverse());
+        let words = operands(&Subject::Matrix(i), &case);
+        assert!(words.contains("a[0] 0x") && words.contains("b[1] 0x"), "{words}");
     }
 }

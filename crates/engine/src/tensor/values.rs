@@ -238,14 +238,7 @@ mod tests {
                     scales.iter().map(|code| u32::from(*code) & format.scale.code_mask() as u32).collect();
                 let offsets = format.offset.map_or(Vec::new(), |_| scales.iter().map(|code| code % 16).collect());
                 let tensor_scale = format.tensor_scale.map(|_| u64::from(0.37f32.to_bits()));
-                equals_each(&Tensor::Blocks(Blocks {
-                    format,
-                    row,
-                    tensor_scale,
-                    scales,
-                    offsets,
-                    elements,
-                }));
+                equals_each(&Tensor::Blocks(Blocks { format, row, tensor_scale, scales, offsets, elements }));
             }
         }
     }
