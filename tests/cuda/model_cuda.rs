@@ -264,7 +264,7 @@ fn the_shipped_arithmetics_in_cuda_are_those_of_the_reference() {
 
 #[test]
 fn random_arithmetics_in_cuda_are_those_of_the_reference() {
-    let count = std::env::var("TCNUM_ARITHMETICS").ok().and_then(|count| count.parse().ok()).unwrap_or(amount(6, 60));
+    let count = std::env::var("TCNUM_ARITHMETICS").ok().and_then(|count| count.parse().ok()).unwrap_or(amount(6, 30));
     let mut runner = TestRunner::deterministic();
     let subject = |_| {
         let drawn = arithmetics().new_tree(&mut runner).unwrap().current();

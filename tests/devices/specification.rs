@@ -56,7 +56,7 @@ fn models_of_a_text_compute_what_an_independent_program_reads_in_it() {
         ("rdna4", "", "rdna4", instructions(&["gfx1201"])),
     ] {
         assert!(names.len() >= 5, "{model}");
-        for row in verified(&device(program, flags), &names, amount(500, 10_000), Some(model)) {
+        for row in verified(&device(program, flags), &names, amount(500, 4_000), Some(model)) {
             assert_eq!((&row["differing"], &row["model"]), (&json!(0), &json!(model)), "{row}");
         }
     }
@@ -95,7 +95,7 @@ fn a_disclosure_is_a_model_and_a_model_has_a_disclosure() {
                 let table = format!("sew,w,lambda,g,psm,rnd,algorithm\n32,{w},4,{g},{psm},{rnd},{algorithm}\n");
                 fs::write(&file, &table).unwrap();
                 let device = device("riscv", &format!("--tuple {g},{psm},{rnd}"));
-                let row = &verified(&device, &[name], amount(500, 100_000), Some(&file))[0];
+                let row = &verified(&device, &[name], amount(500, 20_000), Some(&file))[0];
                 assert_eq!(row["differing"], 0, "{table}");
                 assert_eq!(tcnum(&["models", &file, "--disclosure", "--output", "csv"]).stdout, table);
             }

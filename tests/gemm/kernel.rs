@@ -605,7 +605,7 @@ fn a_wrong_row_of_the_table_is_refused_with_its_line() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: amount(200, 20_000), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: amount(200, 5_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_text_says_nothing(name in "\\PC{0,60}") {
