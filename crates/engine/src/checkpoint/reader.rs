@@ -306,7 +306,7 @@ impl<'a> TensorReader<'a> {
         let bits = quantised.format.bits as usize;
         let array = &self.file.arrays[quantised.codes];
         let mut codes = Vec::with_capacity(piece.len());
-        match (&quantised.place, &quantised.planes[0]) {
+        match (&quantised.place, &quantised.code_plane) {
             (ScalePlace::Inside(block), _) => {
                 for chunk in self.blocks(quantised, piece, block)?.chunks(block.bytes) {
                     block.codes(chunk, bits, packing, &mut codes);

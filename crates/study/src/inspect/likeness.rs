@@ -13,6 +13,8 @@ use crate::{
 const TOGETHER: usize = 64;
 /// Share of values within a step that those of the same weights have at least.
 const NEARLY_ALL: f64 = 0.99;
+/// Finding on tensors of the same weights in other formats.
+pub(super) const WITHIN_A_STEP: &str = "the same weights: each value is within one step of the coarser grid";
 /// Values and scales below which nothing is said.
 const FEWEST: usize = 16;
 
@@ -77,7 +79,7 @@ pub(super) fn words(sides: (Side, Side), readers: &(TensorReader, TensorReader))
         return Ok(Some(format!("one factor: the second file's values are {factor} times the first's")));
     }
     Ok(match all.pairs - all.near {
-        0 => Some("the same weights: each value is within one step of the coarser grid".into()),
+        0 => Some(WITHIN_A_STEP.into()),
         apart if all.near as f64 >= NEARLY_ALL * all.pairs as f64 => {
             Some(format!("the same weights but for {apart} values: the others are within one step of the coarser grid"))
         }
