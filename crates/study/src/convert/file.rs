@@ -197,11 +197,11 @@ impl FileConversion {
             chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
         let in_blocks = |tensor: &SourceTensor| self.target_of(tensor.name).0.block().is_some();
         let note = flattened(tensors.iter().filter(|tensor| in_blocks(tensor)).map(|tensor| &tensor.shape[..]));
-        let flat = |tensor: SourceTensor<'_>| {
+        let flat = tensors.into_iter().map(|tensor| {
             let convolution = in_blocks(&tensor) && !tensor.is_in_blocks() && is_convolution(&tensor.shape);
             if convolution { tensor.flattened() } else { tensor }
-        };
-        let tensors: Vec<SourceTensor> = tensors.into_iter().map(flat).collect();
+        });
+        let tensors: Vec<SourceTensor> = flat.collect();
         let mut planned: Vec<NewArray> = kept.iter().map(|array| planned(array)).collect();
         let mut metadata = self.metadata();
         if !kept.is_empty() {
