@@ -100,10 +100,10 @@ fn refuse_random_offsets(targets: &[QuantisationTarget], rounding: Rounding) -> 
     }
 }
 
-/// Parses a positive number of bits.
+/// Parses a positive number of bits, at most 64.
 fn positive(text: &str) -> std::result::Result<f64, String> {
     let bits: Option<f64> = text.parse().ok();
-    bits.filter(|bits| *bits > 0.0 && bits.is_finite()).ok_or_else(|| "expected a positive number of bits".into())
+    bits.filter(|bits| *bits > 0.0 && *bits <= 64.0).ok_or_else(|| "expected a number of bits above 0, up to 64".into())
 }
 
 /// Quantises the tensors, and reports; a file that fails leaves the report on the tensors before it.
@@ -167,14 +167,13 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.notes.extend(convolutions);
     let planned = arguments.budget.map(|bits| losses.plan(&how, &arguments.to, bits));
     if losses.counted.tensors > 0 {
-        let (answer, tables) = losses.results(&how);
+        let plan = planned.as_ref().and_then(|planned| planned.as_ref().ok()).map(|planned| planned.sentence.clone());
+        let (answer, tables) = losses.results(&how, plan);
         let sentences: Vec<String> = answer.into_iter().chain(counts.sentence("quantised")).collect();
         (report.answer, report.tables) = ((!sentences.is_empty()).then(|| sentences.join(" ")), tables);
     }
     outcome?;
     let Some(planned) = planned.transpose()? else { return Ok(()) };
-    report.answer =
-        Some([Some(planned.sentence), report.answer.take()].into_iter().flatten().collect::<Vec<_>>().join(" "));
     report.tables.insert(0, planned.table);
     match &arguments.plan_out {
         Some(path) => atomic::write(path, planned.plan.text().as_bytes()),

@@ -160,6 +160,11 @@ fn a_plan_by_patterns_takes_the_first_that_matches() {
         assert!(!Path::new(&out).exists());
     }
     model.refused(&["quantise", &model.at("model"), "--to", "mxfp4,nvfp4", "--budget", "4"], "take 4.25 bits a value");
+    // Values that no weight has come first, and are not planned.
+    let nan = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/checkpoints/nan.safetensors");
+    model
+        .refused(&["quantise", nan, "--to", "mxfp4", "--budget", "6"], "every tensor holds NaNs, infinities or values");
+    model.refused(&["quantise", nan, "--to", "mxfp4", "--budget", "1e300"], "a number of bits above 0, up to 64");
 }
 
 #[test]

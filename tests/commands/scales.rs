@@ -168,7 +168,11 @@ fn every_array_is_counted_once() {
 
 #[test]
 fn published_cases_are_read_or_said() {
-    assert!(answer(&["quantise", &case("awq"), "--to", "e4m3"]).contains("over 8,192 values"));
+    // GPTQModel#2350, vllm#38966, AutoAWQ#275: the decoded weight, and never its scales.
+    let document = report(&["quantise", &case("awq"), "--to", "e4m3"]);
+    assert!(document["answer"].as_str().unwrap().contains("over 8,192 values"), "{document}");
+    assert_eq!(document["notes"][0], "Quantised tensors are decoded first: 1 in awq.");
+    // abliterix#93, vllm#51946, verl#7895.
     let text = answer(&["inspect", &case("v4")]);
     assert!(
         text.contains("1 in deepseek-v4-fp4 (e2m1 with e8m0 scales per 1x32), 1 in deepseek-v4-fp8 (e4m3 with"),
@@ -177,12 +181,54 @@ fn published_cases_are_read_or_said() {
     let largest = |name: &str, row: usize| {
         report(&["inspect", &case(name)])["tables"]["checkpoint_tensors"][row]["largest"].as_f64().unwrap()
     };
+    // The largest code is 0x7b, which is 352, and the scale 2^-12; the thread has 0.078, which is 320 * 2^-12.
     assert_eq!(largest("v4", 0), 352.0 * 2f64.powi(-12));
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("v4.safetensors");
+    let out = out.to_str().unwrap();
+    let text = answer(&["convert", "--to", "bf16", "--input", &case("v4"), "--out", out]);
+    assert!(text.starts_with("16,512 of 16,512 values in 3 arrays are exact in bf16"), "{text}");
+    assert_eq!(answer(&["inspect", &case("v4"), out]), "3 tensors have the same values in both.");
+    // stable-diffusion.cpp#1898.
     let comfy = largest("comfy.safetensors", 0);
     assert!((0.06..0.07).contains(&comfy), "{comfy}");
+    // sglang#35111, rocm-libraries#5792.
     let fnuz = report(&["inspect", &case("fnuz.safetensors")]);
     let doubt = "codes may be e4m3fnuz, whose values are half of these: 0x7f and 0xff occur 3 times, and 0x80 never";
     assert_eq!(fnuz["tables"]["checkpoint_tensors"][0]["doubt"], doubt);
+    // sglang#28974, SkyRL#2024.
+    let run = tcnum(&["inspect", &case("q1.safetensors"), &case("q2.safetensors")]);
+    let same = "'l.weight': the same weights: each value is within one step of the coarser grid.";
+    assert!(run.status == 1 && run.stdout.starts_with(same), "{}", run.stdout);
+}
+
+#[test]
+fn every_matrix_of_another_group_is_mentioned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let names: Vec<[String; 2]> =
+        (0..20).map(|n| ["weight", "weight_scale"].map(|end| format!("m.{n}.{end}"))).collect();
+    let mut arrays: Vec<Named> = vec![("l.weight_packed", &[16, 8], "s32"), ("l.weight_scale", &[16, 2], "bf16")];
+    arrays.push(("norm.weight", &[64], "bf16"));
+    for (at, [codes, scales]) in names.iter().enumerate() {
+        arrays.push((codes, &[16, 32], "s8"));
+        // The scales of half of the matrices are missing.
+        if at % 2 == 0 {
+            arrays.push((scales, &[16, 1], "bf16"));
+        }
+    }
+    write(&path, &arrays);
+    let config = r#"{"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized"}}"#;
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    let document = report(&["inspect", folder.path().to_str().unwrap()]);
+    let rows = document["tables"]["checkpoint_tensors"].as_array().unwrap();
+    assert_eq!(rows.len(), 22, "{document}");
+    for row in rows.iter().filter(|row| row["tensor"].as_str().unwrap().starts_with("m.")) {
+        let other_group = "config.json names compressed-tensors-int4, which these arrays do not fit";
+        let no_scales = "config.json names 'pack-quantized', and there are no scales of it here; if they lie in another file, name the folder";
+        let expected = if row["layout"] == "compressed-tensors-int" { other_group } else { no_scales };
+        assert_eq!(row["doubt"], expected, "{row}");
+    }
 }
 
 #[test]

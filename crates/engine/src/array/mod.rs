@@ -132,7 +132,7 @@ impl Container {
             Some("safetensors") => Ok(Container::Safetensors),
             Some("gguf") => Ok(Container::Gguf),
             _ => Err(Error::request(format!(
-                "{}: not an array file; its name must end in .npy, .safetensors or .gguf",
+                "{}: not an array file; its name must end in .npy, .safetensors or .gguf, and that of a new folder in /",
                 path.display()
             ))),
         }

@@ -1,6 +1,9 @@
 //! The description of a quantised model that libraries leave next to its files.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -16,10 +19,21 @@ const IGNORE_KEYS: [&str; 4] = ["ignore", "exclude_modules", "modules_to_not_con
 /// Keys that name blocks of rows and columns.
 const BLOCK_KEYS: [&str; 2] = ["weight_block_size", "block_structure"];
 
-/// The path of a file next to the checkpoint at `path`.
-pub(super) fn beside(path: &Path, name: &str) -> PathBuf {
+/// Reads the JSON of a file next to the checkpoint at `path`; its path too. `None` without such a file.
+///
+/// # Errors
+/// A file of that name that is not JSON.
+pub(super) fn beside(path: &Path, name: &str) -> Result<Option<(PathBuf, Value)>> {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
-    folder.join(name)
+    let path = folder.join(name);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = text::read(&path, "the description of the model")?;
+    let all = serde_json::from_str(&text).map_err(|error| {
+        Error::request(format!("{}: not JSON: {error}; move it away to do without", path.display()))
+    })?;
+    Ok(Some((path, all)))
 }
 
 /// A description of a quantised model.
@@ -36,16 +50,9 @@ impl Config {
     /// A file of that name that is not JSON.
     pub(super) fn beside(path: &Path) -> Result<Option<Config>> {
         for (name, key) in PLACES {
-            let path = beside(path, name);
-            if !path.is_file() {
-                continue;
-            }
-            let text = text::read(&path, "the description of the model")?;
-            let all: Value = serde_json::from_str(&text).map_err(|error| {
-                Error::request(format!("{}: not JSON: {error}; move it away to do without", path.display()))
-            })?;
-            if let Some(description) = all.get(key).filter(|value| value.is_object()) {
-                return Ok(Some(Config { path, description: description.clone() }));
+            let Some((path, mut all)) = beside(path, name)? else { continue };
+            if let Some(description) = all.get_mut(key).filter(|value| value.is_object()) {
+                return Ok(Some(Config { path, description: description.take() }));
             }
         }
         Ok(None)
@@ -94,6 +101,27 @@ impl Config {
     pub(super) fn names_block(&self, sharing: Sharing) -> bool {
         let Sharing::Block(rows, columns) = sharing else { return false };
         self.blocks().contains(&sharing) || rows == 1 && self.says("group_size", &columns.to_string())
+    }
+
+    /// Bits of codes that are named, at any depth.
+    pub(super) fn bits(&self) -> BTreeSet<u64> {
+        self.numbers(&["bits", "num_bits", "w_bit"])
+    }
+
+    /// Lengths of groups in a row that are named, at any depth.
+    pub(super) fn groups(&self) -> BTreeSet<u64> {
+        self.numbers(&["group_size", "q_group_size"])
+    }
+
+    fn numbers(&self, keys: &[&str]) -> BTreeSet<u64> {
+        let mut numbers = BTreeSet::new();
+        for key in keys {
+            any(&self.description, key, &mut |value| {
+                numbers.extend(value.as_u64().filter(|number| *number > 0));
+                false
+            });
+        }
+        numbers
     }
 
     /// The modules that are left as they are, and the key that has them; `None` without such a list.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    layout::{ArrayPart, ArrayParts, ArrayPlaces, Codes, Layout, Storage},
+    layout::{ArrayPart, ArrayParts, Codes, Layout, Storage},
     packing::Packing,
     tensor::GlobalScale,
 };
@@ -89,25 +89,12 @@ impl ConvertedContent {
         let parts = ArrayParts {
             tensor: "*".into(),
             codes: part("*", element),
-            flatten: false,
-            shape: None,
             shape_metadata: Some("tcnum.shape.*".into()),
             scale: part("*_scale", scale),
             scale_format: Some(scale),
             block,
-            whole_blocks: false,
-            dimensions: None,
             global,
-            zero: None,
-            unsupported: Vec::new(),
-            also: Vec::new(),
-            needs: Vec::new(),
-            places: ArrayPlaces::default(),
-            values: None,
-            factor: None,
-            index: None,
-            nested: None,
-            state: None,
+            ..ArrayParts::default()
         };
         let plain = shipped.is_none() && find(name).is_ok();
         Some(ConvertedContent::Blocks(Box::new(Layout {

@@ -129,15 +129,26 @@ impl Checkpoint {
         }
         self.refuse(wanted)?;
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-        let (mut parts, mut computed) = (Vec::new(), BTreeMap::new());
+        let (mut parts, mut computed, mut unread) = (Vec::new(), BTreeMap::new(), Vec::new());
         for (number, tensor) in self.tensors.iter().enumerate() {
             if let TensorContent::Quantised(quantised) = &tensor.content {
+                let readers = match ReaderParts::new(&self.file, tensor) {
+                    Ok(readers) => Arc::new(readers),
+                    Err(error) if wanted(&tensor.name) => {
+                        let error = error.within(self.path().display());
+                        return Err(Error::request(format!("{error}; leave such tensors out by ‹exclude›")));
+                    }
+                    Err(_) => {
+                        unread.extend(tensor.arrays.iter().cloned());
+                        continue;
+                    }
+                };
                 parts.extend(tensor.arrays.iter().cloned());
-                let readers = Arc::new(ReaderParts::new(&self.file, tensor)?);
                 computed.insert(quantised.codes, (number, readers));
                 *kinds.entry(tensor.layouts.join(" or ")).or_default() += 1;
             }
         }
+        self.parts.extend(unread);
         self.file.arrays.iter_mut().for_each(|array| array.part = self.parts.contains(&array.name));
         let mut notes = Vec::new();
         if !kinds.is_empty() {

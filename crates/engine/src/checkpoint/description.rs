@@ -1,13 +1,13 @@
 //! The description of a quantised model, written next to its files for the programs that load them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::config::beside;
 use crate::{
     Error, Result,
-    base::{atomic, text},
+    base::atomic,
     format::block::{BlockFormat, BlockOffset},
     tensor::{ArrayNames, Sharing},
 };
@@ -32,19 +32,6 @@ pub struct DescribedGroup<'a> {
 pub struct ModelDescription {
     merged: bool,
     all: Value,
-}
-
-/// The description next to the checkpoint at `path`, if there is one.
-fn read(path: &Path) -> Result<Option<Map<String, Value>>> {
-    let path: PathBuf = beside(path, CONFIG);
-    if !path.is_file() {
-        return Ok(None);
-    }
-    let text = text::read(&path, "the description of the model")?;
-    let all = serde_json::from_str(&text).map_err(|error| {
-        Error::request(format!("{}: not JSON: {error}; move it away to do without", path.display()))
-    })?;
-    Ok(Some(all))
 }
 
 /// The module of a tensor: its name without `.weight` at its end.
@@ -149,7 +136,10 @@ impl ModelDescription {
                 ));
             }
         };
-        let given = read(input)?;
+        let given = match beside(input, CONFIG)? {
+            Some((_, Value::Object(all))) => Some(all),
+            _ => None,
+        };
         let merged = given.is_some();
         let mut all = given.unwrap_or_default();
         all.insert(QUANTIZATION.into(), quantisation);
@@ -174,8 +164,8 @@ impl ModelDescription {
     /// # Errors
     /// A description that is not JSON.
     pub fn architecture(path: &Path) -> Result<String> {
-        let all = read(path)?;
-        let name = all.as_ref().and_then(|all| all.get("model_type")).and_then(Value::as_str);
+        let all = beside(path, CONFIG)?;
+        let name = all.as_ref().and_then(|(_, all)| all.get("model_type")).and_then(Value::as_str);
         Ok(name.unwrap_or("unknown").to_string())
     }
 }

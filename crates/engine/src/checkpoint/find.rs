@@ -15,7 +15,7 @@ use crate::{
     Result,
     array::{ArrayFile, StreamedArray},
     base::visible::one_line,
-    tensor::ElementReader,
+    tensor::{ElementReader, Matrices, Sharing},
 };
 
 /// The misfits of the layouts that come nearest, each with the names of its layouts.
@@ -100,7 +100,14 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
                 quantised.insert(at, tensor);
             }
             None if !array.complete => contents.misfits.push((array.name.clone(), TRUNCATED.into())),
-            None if !misfits.is_empty() => contents.misfits.push((array.name.clone(), one_line(&nearest(&misfits)))),
+            None if !misfits.is_empty() => {
+                let is_named =
+                    |layout: &&str| layouts.iter().any(|one| one.name == **layout && by_description(one, config));
+                if misfits.iter().any(|(_, layout)| is_named(&layout)) {
+                    misfits.retain(|(_, layout)| is_named(&layout));
+                }
+                contents.misfits.push((array.name.clone(), one_line(&nearest(&misfits))));
+            }
             None => {}
         }
     }
@@ -146,9 +153,11 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
 
 /// Adds doubts of tensors that do not fit the description; returns a note if no layout has its method.
 fn described(quantised: &mut BTreeMap<usize, CheckpointTensor>, layouts: &[Layout], config: &Config) -> Option<String> {
-    let is_named = |layout: &&Layout| !layout.config.is_empty() && named(layout, config);
+    let is_named = |layout: &&Layout| by_description(layout, Some(config));
     let described: Vec<&str> = layouts.iter().filter(is_named).map(|layout| layout.name.as_str()).collect();
     let method = config.method();
+    let by_config = quantised.values_mut().filter(|tensor| tensor.named_by == "config");
+    by_config.for_each(|tensor| doubt_lengths(tensor, config));
     if !described.is_empty() {
         for tensor in quantised.values_mut().filter(|tensor| tensor.named_by == "names" && tensor.is_decoded()) {
             let words = described.join(" or ");
@@ -167,14 +176,39 @@ fn described(quantised: &mut BTreeMap<usize, CheckpointTensor>, layouts: &[Layou
     (!is_read).then(|| format!("{} names '{method}', {what}.", config.file()))
 }
 
-/// True if the description names the layout.
-fn named(layout: &Layout, config: &Config) -> bool {
-    layout.config.iter().all(|(key, value)| config.says(key, value))
+/// True if there is a description, and it names the layout.
+fn by_description(layout: &Layout, config: Option<&Config>) -> bool {
+    let says = |config: &Config| layout.config.iter().all(|(key, value)| config.says(key, value));
+    !layout.config.is_empty() && config.is_some_and(says)
+}
+
+/// Adds a doubt to a tensor whose codes or blocks have other lengths than the description says.
+fn doubt_lengths(tensor: &mut CheckpointTensor, config: &Config) {
+    let Some(quantised) = tensor.quantised() else { return };
+    let columns = Matrices::of(&tensor.read_shape).columns;
+    let group = match quantised.sharing {
+        Sharing::Block(1, length) if length < columns => Some(length as u64),
+        _ => None,
+    };
+    let lengths = [
+        ("bits of codes", config.bits(), Some(u64::from(quantised.format.bits))),
+        ("values in a group", config.groups(), group),
+    ];
+    for (what, described, found) in lengths {
+        if let (Some(held), false) = (found.filter(|held| !described.contains(held)), described.is_empty()) {
+            let described: Vec<String> = described.iter().map(u64::to_string).collect();
+            tensor.doubts.push(format!(
+                "{} says {} {what}, and the arrays have {held}",
+                config.file(),
+                described.join(" or ")
+            ));
+        }
+    }
 }
 
 /// The tensor by the layouts that fit: those that the description or the metadata name, if any.
 fn chosen(mut fits: Vec<Fit>, given: bool, config: Option<&Config>) -> Option<CheckpointTensor> {
-    let by_config = |fit: &Fit| config.is_some_and(|config| !fit.layout.config.is_empty() && named(fit.layout, config));
+    let by_config = |fit: &Fit| by_description(fit.layout, config);
     let by_metadata = |fit: &Fit| !fit.layout.metadata.is_empty();
     let mut named_by = if given { "‹layout›" } else { "names" };
     if !given && fits.iter().any(by_config) {

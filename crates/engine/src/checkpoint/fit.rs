@@ -70,6 +70,11 @@ pub(super) fn misshapen<T>(what: impl Into<String>) -> Fitting<T> {
     Err(Misfit::Shape(what.into()).into())
 }
 
+/// A misfit of the shape of an array.
+pub(super) fn wrong_shape<T>(array: &StreamedArray, what: impl std::fmt::Display) -> Fitting<T> {
+    misshapen(format!("'{}' has the shape {:?}, {what}", array.name, array.shape))
+}
+
 /// A tensor by a layout: none if names or types are others; else the part that does not fit.
 pub(super) type Fitted = std::result::Result<Option<CheckpointTensor>, Misfit>;
 
@@ -156,7 +161,8 @@ impl Quantised {
             scales: 0,
             global: Vec::new(),
             zero: None,
-            planes: [None, None],
+            code_plane: None,
+            scale_plane: None,
             values: None,
             factor: None,
             index: None,
@@ -198,7 +204,9 @@ impl<'a> ArraysFit<'a, '_> {
         let of_part = |expected: &ArrayPart| part(&expected.name);
         let takes = |expected: &ArrayPart| of_part(expected).filter(|(_, at)| expected.takes(&at.kind.type_name()));
         let global = parts.global.as_ref().map(|(expected, used)| (expected, *used, of_part(expected)));
-        let (scale_at, scales) = self.scales(stem, global.as_ref().is_some_and(|(.., entry)| entry.is_some()))?;
+        let has_zeros = parts.zero.as_ref().is_some_and(|zero| takes(&zero.part).is_some());
+        let has_others = has_zeros || global.as_ref().is_some_and(|(.., entry)| entry.is_some());
+        let (scale_at, scales) = self.scales(stem, has_others)?;
         let state = parts.state.as_ref().map(|state| self.state(state, stem)).transpose()?;
         let global = match global {
             None => None,
@@ -281,22 +289,19 @@ impl<'a> ArraysFit<'a, '_> {
         let packed = format.bits as usize;
         if parts.places.transposed || parts.places.down {
             let places = (parts.places.transposed, parts.places.down);
-            quantised.planes[0] = Some(plane((at, array), (of.rows, of.columns), places, (self.packing(), packed))?);
+            quantised.code_plane = Some(plane((at, array), (of.rows, of.columns), places, (self.packing(), packed))?);
         }
-        if parts.places.scales_transposed && quantised.sharing != Sharing::Tensor {
-            let unpacked = (Packing::Single, 8 * scales.width);
-            quantised.planes[1] = Some(plane((scale_at, scales), grid, (true, false), unpacked)?);
-        }
+        let transposed = parts.places.scales_transposed && quantised.sharing != Sharing::Tensor;
+        quantised.scale_plane = Some(match transposed {
+            true => plane((scale_at, scales), grid, (true, false), (Packing::Single, 8 * scales.width))?,
+            false => Plane::of_rows((scale_at, scales), grid.1),
+        });
         quantised.zero = match zero {
             None => None,
             Some((part, (at, zeros))) => {
                 let plain = part.packing == Packing::Single && !part.transposed;
                 if plain && zeros.len() != scales.len() {
-                    let (zeros_shape, scales_shape) = (&zeros.shape, &scales.shape);
-                    return misshapen(format!(
-                        "'{}' has the shape {zeros_shape:?}, and its scales {scales_shape:?}",
-                        zeros.name
-                    ));
+                    return wrong_shape(zeros, format!("and its scales {:?}", scales.shape));
                 }
                 let held = match (part.packing, zeros.kind) {
                     (Packing::Single, Content::Format(format)) => format,
@@ -305,22 +310,16 @@ impl<'a> ArraysFit<'a, '_> {
                 };
                 let bits = if part.packing == Packing::Single { 8 * zeros.width } else { packed };
                 let places = (part.transposed, part.down);
-                let plane = (!plain).then(|| plane((at, zeros), grid, places, (part.packing, bits))).transpose()?;
-                Some(ZeroPoints {
-                    array: at,
-                    format: held,
-                    offset: part.offset,
-                    other_offset: part.other_offset,
-                    plane,
-                })
+                let plane = match plain {
+                    true => Plane::of_rows((at, zeros), grid.1),
+                    false => plane((at, zeros), grid, places, (part.packing, bits))?,
+                };
+                Some(ZeroPoints { format: held, offset: part.offset, other_offset: part.other_offset, plane })
             }
         };
         if let Some((at, index)) = index {
             if index.len() != of.columns {
-                return misshapen(format!(
-                    "'{}' has the shape {:?}, and rows {} values",
-                    index.name, index.shape, of.columns
-                ));
+                return wrong_shape(index, format!("and rows {} values", of.columns));
             }
             quantised.index = Some(at);
         }
@@ -328,12 +327,10 @@ impl<'a> ArraysFit<'a, '_> {
             let Some((_, table)) = part(name) else { return self.missing_name(name, stem, "values") };
             let values = self.numbers(table)?;
             if values.len() != 1 << format.bits {
-                return misshapen(format!(
-                    "'{}' has {} values for codes of {} bits",
-                    table.name,
-                    values.len(),
-                    format.bits
-                ));
+                return wrong_shape(
+                    table,
+                    format!("and codes of {} bits have {} values", format.bits, 1 << format.bits),
+                );
             }
             quantised.values = Some(values);
         }
@@ -350,10 +347,7 @@ impl<'a> ArraysFit<'a, '_> {
                 offset: state.and_then(|state| state.nested_offset).unwrap_or(0.0) as f32,
             };
             if scales_of.values.len() != 256 || scales_of.scales.len() != scales.len().div_ceil(scales_of.block) {
-                return misshapen(format!(
-                    "'{}' has the shape {:?}, and scales {:?}",
-                    of_scales.name, of_scales.shape, scales.shape
-                ));
+                return wrong_shape(of_scales, format!("and scales {:?}", scales.shape));
             }
             quantised.nested = Some(scales_of);
         }
@@ -371,11 +365,11 @@ impl<'a> ArraysFit<'a, '_> {
     }
 
     /// The array of the scales.
-    fn scales(&self, stem: &str, has_global: bool) -> Fitting<Part<'a>> {
+    fn scales(&self, stem: &str, has_others: bool) -> Fitting<Part<'a>> {
         let (parts, expected) = (self.parts, &self.parts.scale);
         let Some((at, scales)) = self.arrays.get(&with_stem(&expected.name, stem)) else {
             // A plain array of the type of codes is no tensor that lacks its scales.
-            return match has_global || !parts.codes.is_common() {
+            return match has_others || !parts.codes.is_common() {
                 true => self.missing(expected, stem, "scales"),
                 false => Err(Unfit::Other),
             };
@@ -432,10 +426,7 @@ impl<'a> ArraysFit<'a, '_> {
             ));
         }
         if (array.len() != 1 && array.len() != of.count) || array.len() > MOST_GLOBAL_SCALES {
-            return misshapen(format!(
-                "'{}' has the shape {:?}, and a global scale is one number",
-                array.name, array.shape
-            ));
+            return wrong_shape(array, "and a global scale is one number");
         }
         self.numbers(array)
     }
@@ -452,10 +443,7 @@ fn plane(
     let needed = plane.stored();
     match array.shape == needed {
         true => Ok(plane),
-        false => misshapen(format!(
-            "'{}' has the shape {:?}, and {rows} x {columns} numbers of {bits} bits need {needed:?}",
-            array.name, array.shape
-        )),
+        false => wrong_shape(array, format!("and {rows} x {columns} numbers of {bits} bits need {needed:?}")),
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) enum Storage {
 }
 
 /// The arrays that make up a tensor; `*` in a name is the same text in all.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ArrayParts {
     /// Name of the tensor.
     pub(crate) tensor: String,
@@ -148,7 +148,7 @@ pub(crate) struct StatePart {
 }
 
 /// An array: its name, with a `*`, and the types that it can have.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub(crate) struct ArrayPart {
     pub(crate) name: String,
     pub(crate) stored: Vec<String>,

@@ -1,9 +1,12 @@
-//! Matrices that an array keeps transposed, or with codes packed down its columns.
+//! Matrices in an array: in rows, transposed, or with codes packed down its columns.
 
 use std::ops::Range;
 
 use super::packing::Packing;
-use crate::{Result, array::ArrayFile};
+use crate::{
+    Result,
+    array::{ArrayFile, StreamedArray},
+};
 
 /// Codes after which words of 32 bits end, for any number of bits.
 const ROUND: usize = 32;
@@ -28,6 +31,13 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
+    /// An array of elements in rows of so many.
+    pub(super) fn of_rows((at, array): (usize, &StreamedArray), columns: usize) -> Plane {
+        let rows = array.len().checked_div(columns).unwrap_or(0).max(1);
+        let bits = 8 * array.width;
+        Plane { array: at, rows, columns, transposed: false, down: false, packing: Packing::Single, bits }
+    }
+
     /// Extents of the array that holds the matrix.
     pub(crate) fn stored(&self) -> [usize; 2] {
         let (lines, places) = self.lines();

@@ -164,16 +164,17 @@ impl<'a> TensorReader<'a> {
             return self.by_rows(heads, piece, |reader, row| reader.half_steps(row));
         }
         let Some(quantised) = self.tensor.quantised() else {
-            let bits = match &*self.parts {
+            // Relative, and the least: that of subnormals.
+            let (bits, least) = match &*self.parts {
                 ReaderParts::Plain { array, .. } => match self.file.arrays[*array].kind {
-                    Content::Format(Format { name: "bf16", .. }) => 8,
-                    Content::Format(Format { name: "f16", .. }) => 11,
-                    _ => 24,
+                    Content::Format(Format { name: "bf16", .. }) => (8, -134),
+                    Content::Format(Format { name: "f16", .. }) => (11, -25),
+                    _ => (24, -150),
                 },
-                ReaderParts::Quantised { .. } => 24,
+                ReaderParts::Quantised { .. } => (24, -150),
             };
-            let half = 2f64.powi(-bits);
-            return Ok(self.values(piece, None)?.into_iter().map(|value| value.abs() * half).collect());
+            let half = |value: f64| (value.abs() * 2f64.powi(-bits)).max(2f64.powi(least));
+            return Ok(self.values(piece, None)?.into_iter().map(half).collect());
         };
         let table = quantised.code_values();
         let mut sorted: Vec<f64> = table.iter().copied().filter(|value| value.is_finite()).collect();
@@ -306,7 +307,7 @@ impl<'a> TensorReader<'a> {
         let bits = quantised.format.bits as usize;
         let array = &self.file.arrays[quantised.codes];
         let mut codes = Vec::with_capacity(piece.len());
-        match (&quantised.place, &quantised.planes[0]) {
+        match (&quantised.place, &quantised.code_plane) {
             (ScalePlace::Inside(block), _) => {
                 for chunk in self.blocks(quantised, piece, block)?.chunks(block.bytes) {
                     block.codes(chunk, bits, packing, &mut codes);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Result,
-    tensor::{ElementReader, Sharing, TensorPiece},
+    tensor::{ElementReader, TensorPiece},
 };
 
 impl TensorReader<'_> {
@@ -37,9 +37,7 @@ impl TensorReader<'_> {
         let mut read = match &quantised.place {
             ScalePlace::Inside(block) => self.numbers(quantised, piece, block, &block.scale)?,
             ScalePlace::Array(array) if swizzled => self.tiles(quantised, *array, scales, piece)?,
-            ScalePlace::Array(array) => {
-                self.grid(quantised, (*array, quantised.planes[1].as_ref()), scales, piece, "scale")?
-            }
+            ScalePlace::Array(_) => self.grid(quantised, quantised.scale_plane.as_ref(), scales, piece, "scale")?,
         };
         if let Some(nested) = &quantised.nested {
             let (each, first) = (quantised.sharing.grid(self.of).1, piece.columns.start / read.width);
@@ -67,12 +65,12 @@ impl TensorReader<'_> {
     pub fn zeros(&self, piece: &TensorPiece) -> Result<Option<PieceScales>> {
         let (
             ReaderParts::Quantised { zeros: Some(elements), .. },
-            Some(quantised @ Quantised { zero: Some(ZeroPoints { array, offset, plane, .. }), .. }),
+            Some(quantised @ Quantised { zero: Some(ZeroPoints { offset, plane, .. }), .. }),
         ) = (&*self.parts, self.tensor.quantised())
         else {
             return Ok(None);
         };
-        let mut zeros = self.grid(quantised, (*array, plane.as_ref()), elements, piece, "zero point")?;
+        let mut zeros = self.grid(quantised, Some(plane), elements, piece, "zero point")?;
         zeros.values.iter_mut().for_each(|zero| *zero += offset);
         Ok(Some(zeros))
     }
@@ -81,70 +79,45 @@ impl TensorReader<'_> {
     fn grid(
         &self,
         quantised: &Quantised,
-        (array, plane): (usize, Option<&Plane>),
+        plane: Option<&Plane>,
         elements: &ElementReader,
         piece: &TensorPiece,
         what: &str,
     ) -> Result<PieceScales> {
-        let (of, array) = (self.of, &self.file.arrays[array]);
+        let of = self.of;
         let (high, wide) = quantised.sharing.extents(of);
-        let (grid_rows, grid_columns) = quantised.sharing.grid(of);
-        let all;
-        let piece = match quantised.index {
-            None => piece,
-            Some(_) => {
-                all = TensorPiece { rows: piece.rows.clone(), columns: 0..of.columns };
-                &all
-            }
-        };
-        let columns = piece.columns.start / wide..piece.columns.end.div_ceil(wide);
+        let all = if quantised.index.is_some() { 0..of.columns } else { piece.columns.clone() };
+        let columns = all.start / wide..all.end.div_ceil(wide);
         let each = columns.len();
         let mut values = Vec::with_capacity(piece.rows.len() * each);
-        let read = |first: usize, count: usize, values: &mut Vec<f64>| -> Result<()> {
-            let mut bytes = vec![0; count * elements.width()];
-            self.file.read(array, first, &mut bytes)?;
-            elements.read(&bytes, values).map_err(|at| self.wide(first + at, what))
-        };
-        if let Some(plane) = plane {
-            let bytes = plane.read(self.file, piece.rows.clone(), columns)?;
-            elements.read(&bytes, &mut values).map_err(|at| self.wide(at, what))?;
+        let Some(plane) = plane.filter(|_| !piece.is_empty()) else {
             return Ok(PieceScales { values, each, width: wide });
-        }
+        };
+        let mut read = |bytes: &[u8], first: usize| -> Result<()> {
+            elements.read(bytes, &mut values).map_err(|at| self.wide(first + at, what))
+        };
         if quantised.strided {
+            let array = &self.file.arrays[plane.array];
             for row in piece.rows.clone() {
                 let (mut first, end) = (row * of.columns + piece.columns.start, row * of.columns + piece.columns.end);
                 while first < end {
                     let at = first % array.len().max(1);
-                    let length = (end - first).min(array.len() - at);
-                    read(at, length, &mut values)?;
-                    first += length;
+                    let mut bytes = vec![0; (end - first).min(array.len() - at) * elements.width()];
+                    self.file.read(array, at, &mut bytes)?;
+                    read(&bytes, at)?;
+                    first += bytes.len() / elements.width();
                 }
             }
             return Ok(PieceScales { values, each: piece.columns.len(), width: 1 });
         }
-        if high == 1 && each == grid_columns {
-            read(piece.rows.start * grid_columns, piece.rows.len() * each, &mut values)?;
-            return Ok(PieceScales { values, each, width: wide });
-        }
-        let (mut last, mut line) = (None, Vec::new());
-        for row in piece.rows.clone() {
-            let (matrix, inside) = (row / of.rows.max(1), row % of.rows.max(1));
-            let start = match quantised.sharing {
-                Sharing::Tensor => {
-                    if array.len() > 1 {
-                        matrix
-                    } else {
-                        0
-                    }
-                }
-                _ => (matrix * grid_rows + inside / high) * grid_columns + columns.start,
-            };
-            if last != Some(start) {
-                line.clear();
-                read(start, each, &mut line)?;
-                last = Some(start);
-            }
-            values.extend(&line);
+        let grid_rows = quantised.sharing.grid(of).0;
+        // A tensor of several matrices can have one scale for all.
+        let line = |row: usize| (row / of.rows * grid_rows + row % of.rows / high).min(plane.rows - 1);
+        let (first, last) = (line(piece.rows.start), line(piece.rows.end - 1));
+        read(&plane.read(self.file, first..last + 1, columns)?, first * plane.columns)?;
+        if last - first + 1 < piece.rows.len() {
+            let lines = piece.rows.clone().map(|row| &values[(line(row) - first) * each..][..each]);
+            values = lines.flatten().copied().collect();
         }
         Ok(PieceScales { values, each, width: wide })
     }

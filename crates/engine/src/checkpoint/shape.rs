@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    fit::{ArraysFit, Fitting, Unfit, misshapen},
+    fit::{ArraysFit, Fitting, Unfit, misshapen, wrong_shape},
     layout::{StatePart, with_stem},
     packing::Packing,
     swizzle,
@@ -16,6 +16,8 @@ use crate::{
 
 /// Most dimensions of a tensor whose shape an array holds.
 const MOST_DIMENSIONS: usize = 8;
+/// Codes that fill up the last words of a column, less than.
+const MOST_FILLING: usize = 32;
 /// Most bytes of a description.
 const LONGEST_STATE: u64 = 1 << 16;
 
@@ -42,10 +44,7 @@ impl ArraysFit<'_, '_> {
         }
         if let (true, Some(format)) = (places.transposed || places.down, self.codes.format) {
             let [lines, all] = *array.shape else {
-                return misshapen(format!(
-                    "'{}' has the shape {:?}, and codes have two dimensions",
-                    array.name, array.shape
-                ));
+                return wrong_shape(array, "and codes have two dimensions");
             };
             let codes = |words: usize| words.checked_mul(32).map(|bits| bits / format.bits as usize);
             let (lines, all) = if places.down { (codes(lines), Some(all)) } else { (Some(lines), codes(all)) };
@@ -54,15 +53,13 @@ impl ArraysFit<'_, '_> {
             };
             let (rows, last) = if places.transposed { (all, lines) } else { (lines, all) };
             // Words at the end may have room for more.
-            return Ok(vec![rows, columns.filter(|columns| *columns <= last).unwrap_or(last)]);
+            let fills = |columns: &usize| *columns <= last && last - columns < MOST_FILLING;
+            return Ok(vec![rows, columns.filter(fills).unwrap_or(last)]);
         }
         let mut shape = array.shape.clone();
         if self.parts.flatten {
             let (Some(last), Some(before)) = (shape.pop(), shape.pop()) else {
-                return misshapen(format!(
-                    "'{}' has the shape {:?}, and codes have two dimensions or more",
-                    array.name, array.shape
-                ));
+                return wrong_shape(array, "and codes have two dimensions or more");
             };
             let Some(both) = last.checked_mul(before) else {
                 return misshapen(format!("the extents {before} and {last} of '{}' are too large", array.name));
@@ -93,12 +90,9 @@ impl ArraysFit<'_, '_> {
         let expected = array.shape.split_last().map(|(last, leading)| (leading.to_vec(), *last));
         match needed == expected && written.iter().all(|extent| *extent <= LARGEST_EXTENT) {
             true => Ok(written),
-            false => misshapen(format!(
-                "'{}' has the shape {:?}, which does not hold {written:?} values of {} bits",
-                array.name,
-                array.shape,
-                bits.unwrap_or(8)
-            )),
+            false => {
+                wrong_shape(array, format!("which does not hold {written:?} values of {} bits", bits.unwrap_or(8)))
+            }
         }
     }
 
@@ -177,18 +171,11 @@ impl ArraysFit<'_, '_> {
             return misshapen(format!("the extents {shape:?} are too large"));
         };
         if (count * format.bits as usize).div_ceil(8) as u64 != array.data.1 {
-            let (name, bits) = (&array.name, format.bits);
-            return misshapen(format!(
-                "'{name}' has {} bytes, which do not hold {shape:?} values of {bits} bits",
-                array.data.1
-            ));
+            return wrong_shape(array, format!("which does not hold {shape:?} values of {} bits", format.bits));
         }
         let block = state.map_or_else(|| count.checked_div(scales.len()).unwrap_or(0), |state| state.block);
         if block == 0 || scales.len() != count.div_ceil(block) {
-            return misshapen(format!(
-                "'{}' has the shape {:?}, and {shape:?} values are no whole blocks",
-                scales.name, scales.shape
-            ));
+            return wrong_shape(scales, format!("and {shape:?} values are no whole blocks"));
         }
         if state.is_none() && *scales.shape == [1, scales.len()] && scales.len() > 1 {
             return Ok((Sharing::Block(block, 1), true));
@@ -222,10 +209,10 @@ impl ArraysFit<'_, '_> {
                     doubts.push(format!("nothing decides the blocks: {first} and {} fit the shape", others.join(", ")));
                     Ok((*first, false, false))
                 }
-                (None, []) => misshapen(format!(
-                    "'{}' has the shape {:?}, which fits no blocks of the shape {shape:?} (one scale, one for each row, or a grid)",
-                    scales.name, scales.shape
-                )),
+                (None, []) => wrong_shape(
+                    scales,
+                    format!("which fits no blocks of the shape {shape:?} (one scale, one for each row, or a grid)"),
+                ),
             };
         };
         // A description may name other blocks than the layout's usual ones.

@@ -108,8 +108,10 @@ pub struct Quantised {
     pub global: Vec<f64>,
     /// Zero points.
     pub(crate) zero: Option<ZeroPoints>,
-    /// Codes and scales that do not lie in rows of the tensor.
-    pub(crate) planes: [Option<Plane>; 2],
+    /// Place of codes that do not lie in rows of the tensor.
+    pub(crate) code_plane: Option<Plane>,
+    /// Place of scales in an array of their own.
+    pub(crate) scale_plane: Option<Plane>,
     /// Values of the codes, if the file has them.
     pub values: Option<Vec<f64>>,
     /// Number that multiplies values, rounded to `f32`, at last.
@@ -129,12 +131,11 @@ pub struct Quantised {
 /// Zero points: one for each scale.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ZeroPoints {
-    pub(crate) array: usize,
     pub(crate) format: &'static Format,
     pub(crate) offset: f64,
     /// Added in another version of the layout.
     pub(crate) other_offset: Option<f64>,
-    pub(crate) plane: Option<Plane>,
+    pub(crate) plane: Plane,
 }
 
 /// Scales of scales, whose codes are places in a table.
@@ -204,7 +205,7 @@ impl Quantised {
             ScalePlace::Array(_) => true,
         };
         let named = matches!(self.reading.packing, Packing::Single | Packing::Ordered(_) | Packing::TensorParts);
-        self.format.bits == 4 && one_field && !named && self.planes[0].is_none()
+        self.format.bits == 4 && one_field && !named && self.code_plane.is_none()
     }
 
     /// Distance of the zero points of another version of the layout from its own.

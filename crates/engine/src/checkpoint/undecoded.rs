@@ -186,7 +186,10 @@ pub(super) fn tensor(
     }
     let config = config.filter(|_| array.name.contains("weight"))?;
     let method = config.method()?;
-    let why = format!("{} names '{method}', and its scales are not in this file; name the folder", config.file());
+    let why = format!(
+        "{} names '{method}', and there are no scales of it here; if they lie in another file, name the folder",
+        config.file()
+    );
     Some(opaque(arrays, array.name.clone(), array, Vec::new(), method, "config", why))
 }
 

@@ -154,7 +154,7 @@ impl FileConversion {
                     .into(),
             );
         }
-        report.tables.push(self.table(rows));
+        report.tables.push(Table::of(format!("To {}", self.formats()), rows));
     }
 
     /// Converts the file at `input` and writes `output`, whole or not at all.
@@ -197,12 +197,11 @@ impl FileConversion {
             chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
         let in_blocks = |tensor: &SourceTensor| self.target_of(tensor.name).0.block().is_some();
         let note = flattened(tensors.iter().filter(|tensor| in_blocks(tensor)).map(|tensor| &tensor.shape[..]));
-        let mut flat = Vec::new();
-        for tensor in tensors {
+        let flat = tensors.into_iter().map(|tensor| {
             let convolution = in_blocks(&tensor) && !tensor.is_in_blocks() && is_convolution(&tensor.shape);
-            flat.push(if convolution { tensor.flattened() } else { tensor });
-        }
-        let tensors = flat;
+            if convolution { tensor.flattened() } else { tensor }
+        });
+        let tensors: Vec<SourceTensor> = flat.collect();
         let mut planned: Vec<NewArray> = kept.iter().map(|array| planned(array)).collect();
         let mut metadata = self.metadata();
         if !kept.is_empty() {
@@ -226,8 +225,8 @@ impl FileConversion {
         }
         let description = if folder { self.described(input, &tensors, &kept)? } else { None };
         let entries = if gguf { Some(self.entries(input)?) } else { None };
-        let heading = FileHeading { metadata, entries, shard_bytes: self.shard_bytes };
-        let writer = ArrayWriter::begin(output, &planned, &heading)?;
+        let writer =
+            ArrayWriter::begin(output, &planned, &FileHeading { metadata, entries, shard_bytes: self.shard_bytes })?;
         for (number, array) in kept.iter().enumerate() {
             copy(&arrays, array, &writer, number)?;
         }
@@ -322,8 +321,7 @@ impl FileConversion {
             let near = crate::base::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
             return Err(Error::request(format!("there is no array '{unknown}'; the nearest: {near}")));
         }
-        let mut names = self.names.iter().enumerate();
-        if let Some((_, twice)) = names.find(|(i, name)| self.names[..*i].contains(name)) {
+        if let Some((_, twice)) = self.names.iter().enumerate().find(|(i, name)| self.names[..*i].contains(name)) {
             return Err(Error::request(format!("array '{twice}' is chosen twice")));
         }
         if tensors.is_empty() {
@@ -396,10 +394,6 @@ impl FileConversion {
         let mut names: Vec<&str> = self.recipes.iter().map(|target| target.to.name()).collect();
         names.dedup();
         if names.is_empty() { self.to.name().to_string() } else { names.join(", ") }
-    }
-
-    fn table(&self, rows: Vec<ArrayRow>) -> Table {
-        Table::of(format!("To {}", self.formats()), rows)
     }
 
     fn answer(&self, rows: &[ArrayRow]) -> String {

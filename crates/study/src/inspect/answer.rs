@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     compare::{SAME_BYTES, SAME_VALUES, compare},
-    likeness::SAME_WEIGHTS,
+    likeness::WITHIN_A_STEP,
     names, partners,
     survey::Survey,
     table::{CheckpointTensorRow, ComparedTensorRow, format_name},
@@ -26,20 +26,32 @@ pub fn inspected(
     chosen: &[&CheckpointTensor],
     progress: Progress,
 ) -> (Option<String>, Vec<Table>, Result<()>) {
-    let (mut rows, mut unsound) = (Vec::new(), UnsoundValues::default());
+    let (mut rows, mut unsound, mut unread) = (Vec::new(), UnsoundValues::default(), None);
     let mut one = |tensor: &&CheckpointTensor| -> Result<()> {
         let survey = match tensor.is_decoded() {
-            true => Some(Survey::of(checkpoint, tensor, &mut |values| progress(&tensor.name, values))?),
-            false => None,
+            true => Survey::of(checkpoint, tensor, &mut |values| progress(&tensor.name, values)).map(Some),
+            false => Ok(None),
+        };
+        let (survey, why) = match survey {
+            Err(error @ Error::Interrupted { .. }) => return Err(error),
+            Err(error) => (None, Some(error)),
+            Ok(survey) => (survey, None),
         };
         let role = checkpoint.role(tensor);
         if let Some(survey) = survey.as_ref().filter(|_| matches!(role, ArrayRole::Weight | ArrayRole::Other)) {
-            unsound.add(&one_line(&tensor.name), [survey.nan, survey.infinite], survey.largest);
+            unsound.add(&one_line(&tensor.name), [survey.counts.nan, survey.counts.infinite], survey.counts.largest);
         }
-        rows.push(CheckpointTensorRow::new(tensor, role, survey.as_ref(), format_name(&checkpoint.file, tensor)));
+        let mut row = CheckpointTensorRow::new(tensor, role, survey.as_ref(), format_name(&checkpoint.file, tensor));
+        // A tensor that cannot be read keeps no other from its row.
+        if let Some(error) = why {
+            row.doubt = Some(row.doubt.map_or(error.to_string(), |doubts| format!("{error}; {doubts}")));
+            unread.get_or_insert(error);
+        }
+        rows.push(row);
         Ok(())
     };
-    let outcome = chosen.iter().try_for_each(&mut one).map_err(|error| error.within(checkpoint.path().display()));
+    let outcome = chosen.iter().try_for_each(&mut one).and_then(|()| unread.map_or(Ok(()), Err));
+    let outcome = outcome.map_err(|error| error.within(checkpoint.path().display()));
     partners::doubt(&mut rows);
     let nothing = checkpoint.tensors.is_empty() && outcome.is_ok();
     let answer = match nothing {
@@ -163,21 +175,26 @@ pub fn compared(
     let is_same = |row: &&ComparedTensorRow| [SAME_VALUES, SAME_BYTES].contains(&row.finding.as_str());
     let same = rows.iter().filter(is_same).count();
     let holds = same == rows.len();
+    let near = rows.iter().filter(|row| row.finding == WITHIN_A_STEP).count();
     let answer = match (same, rows.iter().find(|row| !is_same(row))) {
+        _ if near > 0 && rows.len() == 1 => format!("'{}': {WITHIN_A_STEP}.", one_line(&rows[0].tensor)),
+        _ if near > 0 && same + near == rows.len() => {
+            format!("{near} of {} tensors differ, and all hold {WITHIN_A_STEP}.", rows.len())
+        }
         (_, None) => format!(
             "{} {} the same values in both.",
             counted(same as u64, "tensor"),
             if same == 1 { "has" } else { "have" }
         ),
         (_, Some(first)) => {
-            let (others, name, finding) = (rows.len() - same, one_line(&first.tensor), &first.finding);
-            let alike = rows.iter().all(|row| is_same(&row) || row.finding.starts_with(SAME_WEIGHTS));
+            let others = rows.len() - same;
             match rows.len() {
-                1 if first.differ.is_none() => format!("'{name}': {finding}."),
-                1 if alike => format!("'{name}' has {finding}."),
-                1 => format!("'{name}' differs: {finding}."),
-                all if alike => format!("{others} of {all} tensors are rounded otherwise, first '{name}': {finding}."),
-                all => format!("{others} of {all} tensors differ, first '{name}': {finding}."),
+                1 if first.differ.is_none() => format!("'{}': {}.", one_line(&first.tensor), first.finding),
+                1 => format!("'{}' differs: {}.", one_line(&first.tensor), first.finding),
+                all => {
+                    let name = one_line(&first.tensor);
+                    format!("{others} of {all} tensors differ, first '{name}': {}.", first.finding)
+                }
             }
         }
     };
@@ -189,17 +206,8 @@ pub fn compared(
 /// The row of a tensor that one checkpoint lacks.
 fn missing(checkpoint: &Checkpoint, tensor: &CheckpointTensor, in_first: bool) -> ComparedTensorRow {
     let format = Some(format_name(&checkpoint.file, tensor));
-    ComparedTensorRow {
-        tensor: tensor.name.clone(),
-        shape: tensor.shape.clone(),
-        first: format.clone().filter(|_| in_first),
-        second: format.filter(|_| !in_first),
-        finding: if in_first { "the second lacks it".into() } else { "the first lacks it".into() },
-        values: None,
-        differ: None,
-        max_difference: None,
-        relative_rms: None,
-        same_codes: None,
-        same_scales: None,
+    match in_first {
+        true => ComparedTensorRow::new(tensor, format, None, "the second lacks it".into()),
+        false => ComparedTensorRow::new(tensor, None, format, "the first lacks it".into()),
     }
 }

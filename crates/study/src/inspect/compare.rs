@@ -5,7 +5,9 @@ use super::{likeness, names};
 use crate::{
     Result,
     base::{interrupt, work},
-    checkpoint::{Checkpoint, CheckpointTensor, Packing, Quantised, Reading, ScalePlace, TensorContent, TensorReader},
+    checkpoint::{
+        Checkpoint, CheckpointTensor, GlobalScale, Packing, Quantised, Reading, ScalePlace, TensorContent, TensorReader,
+    },
     report::three_digits,
     tensor::{Energies, Losses, Matrices, Sharing, TensorPiece},
 };
@@ -59,19 +61,7 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
             None => format,
         }
     };
-    let mut row = ComparedTensorRow {
-        tensor: first.1.name.clone(),
-        shape: first.1.shape.clone(),
-        first: Some(described(first)),
-        second: Some(described(second)),
-        finding: String::new(),
-        values: None,
-        differ: None,
-        max_difference: None,
-        relative_rms: None,
-        same_codes: None,
-        same_scales: None,
-    };
+    let mut row = ComparedTensorRow::new(first.1, Some(described(first)), Some(described(second)), String::new());
     if let Some((_, tensor)) = [first, second].into_iter().find(|(_, tensor)| !tensor.is_decoded()) {
         let what = match &tensor.content {
             TensorContent::Opaque { stored, .. } if tensor.layouts.is_empty() => stored,
@@ -108,25 +98,11 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     let paired = heads_of_first.or(heads_of_second).is_some();
     let readers = (unpaired(first, heads_of_first)?, unpaired(second, heads_of_second)?);
     let mut all = Differences::default();
-    let of_piece = |piece: &TensorPiece| {
-        let values = (readers.0.values(piece, None)?, readers.1.values(piece, None)?);
-        let rests = (readers.0.rests(piece)?, readers.1.rests(piece)?);
-        Ok(match rests {
-            (None, None) => differences(&values.0, &values.1),
-            (one, other) => {
-                let zeros = || vec![0.0; piece.len()];
-                let exact = one.is_some() && other.is_some();
-                differences_of_long(
-                    &values.0,
-                    &values.1,
-                    &one.unwrap_or_else(zeros),
-                    &other.unwrap_or_else(zeros),
-                    exact,
-                )
-            }
-        })
+    let one = |piece: TensorPiece, (): &mut ()| {
+        let values = (readers.0.values(&piece, None)?, readers.1.values(&piece, None)?);
+        let rests = [readers.0.rests(&piece)?, readers.1.rests(&piece)?];
+        Ok((differences(&values.0, &values.1, &rests), piece.len() as u64))
     };
-    let one = |piece, (): &mut ()| of_piece(&piece).map(|differences| (differences, piece.len() as u64));
     work::each(first.1.pieces(), TOGETHER, one, |(differences, count)| {
         all.add(&differences);
         done(count);
@@ -154,10 +130,9 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
         && blocks(x, first.1) == blocks(y, second.1)
     {
         let same = same_parts((x, &readers.0), (y, &readers.1), first.1)?;
-        let has = |reading: &Reading2, all: &SameParts| all.codes.iter().any(|(key, same)| *same && *key == reading.0);
-        let usual = Reading2((x.reading.packing, y.reading.packing), (x.reading.swizzled, y.reading.swizzled));
-        row.same_codes = Some(has(&usual, &same));
-        row.same_scales = Some(same.scales.iter().any(|(key, same)| *same && *key == usual.1));
+        // The usual readings come first.
+        row.same_codes = same.codes.first().map(|(_, same)| *same);
+        row.same_scales = same.scales.first().map(|(_, same)| *same);
         let scales = match (row.same_codes, row.same_scales) {
             (Some(true), Some(false)) => likeness::of_scales((first, second), &readers)?,
             _ => None,
@@ -217,9 +192,6 @@ fn same_bytes((one, first): Side, (other, second): Side) -> Result<bool> {
     }
     Ok(true)
 }
-
-/// The packings and the orders of scales of both.
-struct Reading2((Packing, Packing), (bool, bool));
 
 impl Differences {
     fn add(&mut self, other: &Differences) {
@@ -282,35 +254,19 @@ impl Differences {
     }
 }
 
-fn differences(first: &[f64], second: &[f64]) -> Differences {
+/// Differences of values; integers of 64 bits are sums of the nearest double and a rest.
+fn differences(first: &[f64], second: &[f64], rests: &[Option<Vec<f64>>; 2]) -> Differences {
+    let rest = |which: usize, at: usize| rests[which].as_ref().map_or(0.0, |rests| rests[at]);
     let mut all = Differences::of(first.len());
-    for (x, y) in first.iter().zip(second) {
-        match x == y || x.is_nan() && y.is_nan() {
-            true => all.add_same(*x),
-            false => all.add_pair(*x, *y, x - y),
-        }
-    }
-    all
-}
-
-/// Differences of numbers that are sums of the nearest double and a rest.
-///
-/// With `exact` both are integers, and no difference is a rounding.
-fn differences_of_long(
-    first: &[f64],
-    second: &[f64],
-    first_rests: &[f64],
-    second_rests: &[f64],
-    exact: bool,
-) -> Differences {
-    let mut all = Differences::of(first.len());
-    for ((x, y), (x_rest, y_rest)) in first.iter().zip(second).zip(first_rests.iter().zip(second_rests)) {
-        match x == y && x_rest == y_rest {
+    for (at, (x, y)) in first.iter().zip(second).enumerate() {
+        let (x_rest, y_rest) = (rest(0, at), rest(1, at));
+        match x == y && x_rest == y_rest || x.is_nan() && y.is_nan() {
             true => all.add_same(*x),
             false => all.add_pair(*x, *y, (x - y) + (x_rest - y_rest)),
         }
     }
-    if exact {
+    // No difference of two integers is a rounding.
+    if rests.iter().all(Option::is_some) {
         all.apart = all.differ();
     }
     all
@@ -425,55 +381,51 @@ fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<Str
     }
 }
 
+/// The other readings of a tensor, each with its difference from the usual one in words.
+fn other_readings(quantised: &Quantised) -> Vec<(Reading, String)> {
+    let usual = quantised.reading;
+    let mut all = Vec::new();
+    for packing in packings(quantised) {
+        for swizzled in orders(quantised) {
+            for global in [usual.global, usual.global.map(GlobalScale::reversed)] {
+                let parts = [
+                    (packing != usual.packing).then(|| packing.words()),
+                    (swizzled != usual.swizzled).then(|| order_words(swizzled).into()),
+                    global
+                        .filter(|_| global != usual.global)
+                        .map(|used| format!("a global scale that {}", used.name())),
+                ];
+                let words: Vec<String> = parts.into_iter().flatten().collect();
+                if !words.is_empty() {
+                    all.push((Reading { packing, swizzled, global }, words.join(" and ")));
+                }
+            }
+        }
+    }
+    all
+}
+
 /// A reading of one side that brings the values much closer to those of the other, in words.
 fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Differences) -> Result<Option<String>> {
-    let mut best: Option<(f64, String)> = None;
     let usual = all.losses.energies.relative_rms().unwrap_or(f64::INFINITY);
     // The first piece tells readings apart that are wrong as a whole.
     let Some(piece) = sides.0.1.pieces().next() else { return Ok(None) };
-    for (side, which) in [(&sides.0, "first"), (&sides.1, "second")] {
-        let Some(quantised) = side.1.quantised() else { continue };
-        for packing in packings(quantised) {
-            for swizzled in orders(quantised) {
-                let directions =
-                    quantised.reading.global.map_or(vec![None], |used| vec![Some(used), Some(used.reversed())]);
-                for global in directions {
-                    let reading = Reading { packing, swizzled, global };
-                    if reading == quantised.reading {
-                        continue;
-                    }
-                    let values = |reader: &TensorReader, tried: bool| reader.values(&piece, tried.then_some(reading));
-                    let differences = match which {
-                        "first" => differences(&values(&readers.0, true)?, &values(&readers.1, false)?),
-                        _ => differences(&values(&readers.0, false)?, &values(&readers.1, true)?),
-                    };
-                    let error = if differences.differ() == 0 {
-                        0.0
-                    } else {
-                        differences.losses.energies.relative_rms().unwrap_or(f64::INFINITY)
-                    };
-                    if error < usual / 2.0 && error < 0.5 && best.as_ref().is_none_or(|(least, _)| error < *least) {
-                        let mut words = Vec::new();
-                        if packing != quantised.reading.packing {
-                            words.push(packing.words());
-                        }
-                        if swizzled != quantised.reading.swizzled {
-                            words.push(order_words(swizzled).into());
-                        }
-                        if let Some(global) = global.filter(|global| Some(*global) != quantised.reading.global) {
-                            words.push(format!("a global scale that {}", global.name()));
-                        }
-                        let close = if error == 0.0 {
-                            "the same values".into()
-                        } else {
-                            format!("an rms difference of {}", three_digits(error))
-                        };
-                        best = Some((
-                            error,
-                            format!("values differ; {close} if the {which} file has {}", words.join(" and ")),
-                        ));
-                    }
-                }
+    let values = (readers.0.values(&piece, None)?, readers.1.values(&piece, None)?);
+    let both = [(sides.0.1, "first", &readers.0, &values.1), (sides.1.1, "second", &readers.1, &values.0)];
+    let mut best: Option<(f64, String)> = None;
+    for (tensor, which, reader, expected) in both {
+        for (reading, words) in tensor.quantised().map(other_readings).unwrap_or_default() {
+            let differences = differences(expected, &reader.values(&piece, Some(reading))?, &[None, None]);
+            let error = match differences.differ() {
+                0 => 0.0,
+                _ => differences.losses.energies.relative_rms().unwrap_or(f64::INFINITY),
+            };
+            if error < usual / 2.0 && error < 0.5 && best.as_ref().is_none_or(|(least, _)| error < *least) {
+                let close = match error {
+                    0.0 => "the same values".into(),
+                    error => format!("an rms difference of {}", three_digits(error)),
+                };
+                best = Some((error, format!("values differ; {close} if the {which} file has {words}")));
             }
         }
     }

@@ -5,16 +5,18 @@ use crate::{
     Result,
     base::work,
     checkpoint::{GlobalScale, Quantised, TensorContent, TensorReader},
-    report::three_digits,
+    report::{counted, three_digits},
     tensor::TensorPiece,
 };
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
-/// How the finding of tensors that were rounded from the same numbers begins.
-pub(super) const SAME_WEIGHTS: &str = "the same weights";
 /// Share of values within a step that those of the same weights have at least.
 const NEARLY_ALL: f64 = 0.99;
+/// Part of a step by which rounded scales move the largest values.
+const SCALE_ROUNDING: f64 = 1.0 / 64.0;
+/// Finding on tensors of the same weights in other formats.
+pub(super) const WITHIN_A_STEP: &str = "the same weights: each value is within one step of the coarser grid";
 /// Values and scales below which nothing is said.
 const FEWEST: usize = 16;
 
@@ -60,8 +62,8 @@ pub(super) fn words(sides: (Side, Side), readers: &(TensorReader, TensorReader))
         let halves = (readers.0.half_steps(&piece)?, readers.1.half_steps(&piece)?);
         let mut likeness = Likeness { pairs: values.0.len() as u64, ..Likeness::default() };
         for ((x, y), (half, other)) in values.0.iter().zip(&values.1).zip(halves.0.iter().zip(&halves.1)) {
-            // Values beyond the largest are cut off by up to a step.
-            let near = (x - y).abs() <= 2.0 * half.max(*other) * (1.0 + ROUNDING);
+            // Values beyond the largest are cut off by up to a step, and scales are rounded after it is chosen.
+            let near = (x - y).abs() <= 2.0 * half.max(*other) * (1.0 + SCALE_ROUNDING);
             likeness.near += u64::from(near || x == y || x.is_nan() && y.is_nan());
             let by_factor = factor.is_some_and(|factor| (y - factor * x).abs() <= ROUNDING * y.abs());
             likeness.by_factor += u64::from(by_factor || x.is_nan() && y.is_nan());
@@ -79,10 +81,11 @@ pub(super) fn words(sides: (Side, Side), readers: &(TensorReader, TensorReader))
         return Ok(Some(format!("one factor: the second file's values are {factor} times the first's")));
     }
     Ok(match all.pairs - all.near {
-        0 => Some("the same weights: each value is within one step of the coarser grid".into()),
-        apart if all.near as f64 >= NEARLY_ALL * all.pairs as f64 => {
-            Some(format!("the same weights but for {apart} values: the others are within one step of the coarser grid"))
-        }
+        0 => Some(WITHIN_A_STEP.into()),
+        apart if all.near as f64 >= NEARLY_ALL * all.pairs as f64 => Some(format!(
+            "the same weights but for {}: the others are within one step of the coarser grid",
+            counted(apart, "value")
+        )),
         _ => None,
     })
 }

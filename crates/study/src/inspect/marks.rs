@@ -1,5 +1,7 @@
 //! Marks of faults that values prove: rounded scales, exponents as numbers, biased zero points.
 
+use std::collections::BTreeMap;
+
 use crate::{
     Result,
     checkpoint::{Quantised, TensorReader},
@@ -20,25 +22,42 @@ const UNBIASED: f64 = 0.25;
 const BIASED: f64 = 0.75;
 /// Most bits of codes whose step is large enough for a bias.
 const COARSE: u32 = 4;
+/// Share of a binade that is rounded to the largest code of a format whose blocks are doubted.
+const SELDOM: f64 = 0.4;
 
 /// Counts over pieces.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Marks {
     /// Scales; those that are powers of two, and those that are whole numbers among the exponents.
     scales: u64,
     powers: u64,
     exponents: u64,
     largest_scale: f64,
-    /// Blocks that were searched, and those with the largest code.
+    /// Blocks that were searched, and those with the largest code; blocks of several rows by their numbers.
     blocks: u64,
     peaks: u64,
+    tall_blocks: BTreeMap<(usize, usize), bool>,
     /// Sum of codes less zero points, and their number.
     steps: f64,
     stepped: u64,
 }
 
+/// True if few numbers of a binade are rounded to the largest code, as 432 to 512 to the 448 of e4m3.
+/// Right blocks of e2m1, whose 6 takes what is above 5, may all hold it.
+fn is_seldom_largest(values: &[f64]) -> bool {
+    let mut values: Vec<f64> = values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let [.., second, largest] = values[..] else { return false };
+    let top = 2f64.powi(largest.log2().floor() as i32 + 1);
+    (2.0 * top / (second + largest)).log2() < SELDOM
+}
+
 impl Marks {
-    pub(super) fn plus(self, other: &Marks) -> Marks {
+    pub(super) fn plus(mut self, other: &Marks) -> Marks {
+        for (block, peaks) in &other.tall_blocks {
+            *self.tall_blocks.entry(*block).or_default() |= peaks;
+        }
         Marks {
             scales: self.scales + other.scales,
             powers: self.powers + other.powers,
@@ -48,6 +67,7 @@ impl Marks {
             peaks: self.peaks + other.peaks,
             steps: self.steps + other.steps,
             stepped: self.stepped + other.stepped,
+            tall_blocks: self.tall_blocks,
         }
     }
 
@@ -72,21 +92,30 @@ impl Marks {
             ..Marks::default()
         };
         let (high, wide) = quantised.sharing.extents(of);
-        let rounded = marks.powers == marks.scales && marks.scales > 0 && !quantised.has_zero_points();
-        let is_row_of_blocks =
-            high == 1 && quantised.sharing != Sharing::Tensor && piece.columns.start.is_multiple_of(wide);
+        // Pieces inside tall blocks have no scales of their own.
+        let rounded = marks.powers == marks.scales && !quantised.has_zero_points();
+        let in_blocks = quantised.sharing != Sharing::Tensor && piece.columns.start.is_multiple_of(wide);
         let biased = quantised.other_zero_points().is_some() && quantised.format.bits <= COARSE;
-        if !(biased || rounded && is_row_of_blocks && piece.start(Sharing::Row.extents(of).1) < SEARCHED) {
+        if !(biased || rounded && in_blocks && piece.start(Sharing::Row.extents(of).1) < SEARCHED) {
             return Ok(marks);
         }
         let mut codes = reader.codes(piece, quantised.reading.packing)?;
         if rounded {
             let largest = quantised.code_values().into_iter().map(f64::abs).filter(|value| value.is_finite());
             let largest = largest.fold(0.0, f64::max);
-            for block in codes.chunks(piece.columns.len().max(1)).flat_map(|row| row.chunks(wide)) {
-                let peak = block.iter().map(|code| code.abs()).fold(0.0, f64::max);
-                marks.blocks += u64::from(peak > 0.0);
-                marks.peaks += u64::from(peak == largest);
+            for (row, codes) in piece.rows.clone().zip(codes.chunks(piece.columns.len().max(1))) {
+                let first = piece.columns.start / wide;
+                for (column, block) in (first..).zip(codes.chunks(wide)) {
+                    let peak = block.iter().map(|code| code.abs()).fold(0.0, f64::max);
+                    if high > 1 && peak > 0.0 {
+                        let rows = Sharing::Tensor.extents(of).0.max(1);
+                        let band = row / rows * rows + row % rows / high;
+                        *marks.tall_blocks.entry((band, column)).or_default() |= peak == largest;
+                    } else {
+                        marks.blocks += u64::from(peak > 0.0);
+                        marks.peaks += u64::from(peak == largest);
+                    }
+                }
             }
         }
         if let Some(zeros) = reader.zeros(piece)?.filter(|_| biased) {
@@ -111,15 +140,21 @@ impl Marks {
     /// Doubts that the counts prove; `largest` is the largest value.
     pub(super) fn doubts(&self, quantised: &Quantised, largest: Option<f64>) -> Vec<String> {
         let mut doubts = Vec::new();
-        if self.scales >= FEWEST && self.powers == self.scales && self.blocks >= FEWEST {
-            let share = self.peaks as f64 / self.blocks as f64;
-            if share >= FULL {
-                doubts.push(format!(
-                    "values contradict the scales: all are powers of two, and {} of {} blocks hold the largest code: \
-                     scales were rounded after quantising, or they cut values off",
-                    self.peaks, self.blocks
-                ));
-            }
+        let blocks = self.blocks + self.tall_blocks.len() as u64;
+        let peaks = self.peaks + self.tall_blocks.values().filter(|peaks| **peaks).count() as u64;
+        if self.scales >= FEWEST
+            && self.powers == self.scales
+            && blocks >= FEWEST
+            && peaks as f64 >= FULL * blocks as f64
+            && is_seldom_largest(&quantised.code_values())
+        {
+            doubts.push(format!(
+                "values contradict the scales: all are powers of two, and {peaks} of {blocks} blocks hold the largest code: \
+                 scales were rounded after quantising, or they cut values off"
+            ));
+        }
+        if self.scales > 0 && self.largest_scale == 0.0 && largest == Some(0.0) {
+            doubts.push("all scales are 0, and so are all values".into());
         }
         if self.has_exponents(quantised)
             && let Some(largest) = largest

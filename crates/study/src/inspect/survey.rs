@@ -44,46 +44,35 @@ pub(super) enum Evidence {
 }
 
 /// Results of a pass over the values of a tensor.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Survey {
-    /// Number of values.
-    pub values: u64,
-    /// Largest finite magnitude; `None` without finite values.
-    pub largest: Option<f64>,
-    /// Number of NaNs.
-    pub nan: u64,
-    /// Number of infinities.
-    pub infinite: u64,
-    /// Number of zeros below zero.
-    pub(super) negative_zeros: u64,
-    /// Numbers of blocks whose scale is NaN, and whose scale is negative.
-    pub(crate) scales: (u64, u64),
+    /// Counts over all pieces.
+    pub(crate) counts: Counts,
     /// Evidence for the order of nibbles, the direction of the global scale, and the order of scales.
     pub(super) nibbles: Option<Evidence>,
     pub(super) global: Option<Evidence>,
     pub(super) order: Option<Evidence>,
     /// Largest magnitude by the other direction of the global scale.
     pub(super) reversed: Option<f64>,
-    /// Marks of faults.
-    pub(super) marks: Marks,
 }
 
 /// Counts over pieces.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    largest: Option<f64>,
-    nan: u64,
-    infinite: u64,
-    negative_zeros: u64,
-    nan_scales: u64,
-    negative_scales: u64,
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counts {
+    /// Largest finite magnitude; `None` without finite values.
+    pub(crate) largest: Option<f64>,
+    pub(crate) nan: u64,
+    pub(crate) infinite: u64,
+    pub(super) negative_zeros: u64,
+    pub(crate) nan_scales: u64,
+    pub(crate) negative_scales: u64,
     blocks: u64,
     full: u64,
     full_otherwise: u64,
     /// Blocks whose scale contradicts their codes, by scales in rows and in tiles.
     against_rows: u64,
     against_tiles: u64,
-    marks: Marks,
+    pub(super) marks: Marks,
 }
 
 impl Counts {
@@ -122,24 +111,18 @@ impl Survey {
             counts(&reader, tensor, &piece, other).map(|counts| (counts, piece.len() as u64))
         };
         work::each(tensor.pieces(), TOGETHER, one, |(counts, count)| {
-            all = all.plus(&counts);
+            all = std::mem::take(&mut all).plus(&counts);
             done(count);
         })?;
         let quantised = tensor.quantised();
         let reversed = quantised.and_then(|quantised| reversed(quantised, all.largest?));
         Ok(Survey {
-            values: tensor.len() as u64,
-            largest: all.largest,
-            nan: all.nan,
-            infinite: all.infinite,
-            negative_zeros: all.negative_zeros,
-            scales: (all.nan_scales, all.negative_scales),
             nibbles: quantised.filter(|quantised| quantised.has_orders()).map(|_| nibbles(&all)),
             global: quantised
                 .and_then(|quantised| quantised.reading.global.map(|_| global(quantised, all.largest, reversed))),
             order: quantised.and_then(|quantised| order(quantised, &all)),
             reversed,
-            marks: all.marks,
+            counts: all,
         })
     }
 }

@@ -154,7 +154,7 @@ fn nibbles(tensor: &CheckpointTensor, packing: Packing, evidence: Evidence) -> C
 fn global(tensor: &CheckpointTensor, global: GlobalScale, evidence: Evidence, survey: &Survey) -> Convention {
     let words = format!("global scale {}", global.name());
     let number = |value: Option<f64>| value.map_or("-".into(), three_digits);
-    let (largest, other) = (number(survey.largest), number(survey.reversed));
+    let (largest, other) = (number(survey.counts.largest), number(survey.reversed));
     let named = Convention::new(words.clone(), tensor.named_by);
     let all = tensor.quantised().map_or(&[][..], |quantised| &quantised.global);
     if let Some(wrong) = all.iter().find(|scale| !(scale.is_finite() && **scale > 0.0)) {
@@ -167,7 +167,7 @@ fn global(tensor: &CheckpointTensor, global: GlobalScale, evidence: Evidence, su
             global.reversed().name()
         )),
         Evidence::Same => named.doubted("the global scale is 1: both directions give the same values"),
-        _ if survey.largest.is_none_or(|largest| largest == 0.0) => named,
+        _ if survey.counts.largest.is_none_or(|largest| largest == 0.0) => named,
         _ => named.doubted(format!(
             "values do not decide the global scale: the largest is {largest} if it {}, {other} if it {}",
             global.name(),
@@ -201,8 +201,8 @@ fn unsigned_zero(format: &str, survey: &Survey) -> Option<String> {
         "e5m2" => ("e5m2fnuz", "0x7c to 0x7f and 0xfc to 0xff occur"),
         _ => return None,
     };
-    let count = survey.nan + survey.infinite;
-    (count > 0 && survey.negative_zeros == 0 && survey.scales.0 == 0).then(|| {
+    let count = survey.counts.nan + survey.counts.infinite;
+    (count > 0 && survey.counts.negative_zeros == 0 && survey.counts.nan_scales == 0).then(|| {
         let often = if count == 1 { "once".to_string() } else { format!("{count} times") };
         format!("codes may be {other}, whose values are half of these: {codes} {often}, and 0x80 never")
     })
@@ -211,7 +211,7 @@ fn unsigned_zero(format: &str, survey: &Survey) -> Option<String> {
 /// Doubts about the scales of a tensor: NaN, negative, or with values that weights do not have.
 fn unlikely(quantised: &Quantised, survey: &Survey) -> Vec<String> {
     let mut doubts = Vec::new();
-    let (nan, negative) = survey.scales;
+    let (nan, negative) = (survey.counts.nan_scales, survey.counts.negative_scales);
     let negative = if quantised.signed { 0 } else { negative };
     for (count, what) in [(nan, "NaN"), (negative, "negative")] {
         match count {
@@ -222,8 +222,10 @@ fn unlikely(quantised: &Quantised, survey: &Survey) -> Vec<String> {
     }
     // The direction of a global scale has a doubt of its own.
     let is_said = quantised.reading.global.is_some() && survey.global == Some(Evidence::Against)
-        || survey.marks.has_exponents(quantised);
-    if let Some(largest) = survey.largest.filter(|largest| *largest > 0.0 && !WEIGHTS.contains(largest) && !is_said) {
+        || survey.counts.marks.has_exponents(quantised);
+    if let Some(largest) =
+        survey.counts.largest.filter(|largest| *largest > 0.0 && !WEIGHTS.contains(largest) && !is_said)
+    {
         doubts.push(format!(
             "the largest value is {}, and weights are rarely {}: scales may be reciprocals",
             three_digits(largest),
@@ -256,9 +258,9 @@ impl CheckpointTensorRow {
         doubts.extend(conventions.iter().filter_map(|convention| convention.doubt.clone()));
         if let Some((quantised, survey)) = both {
             doubts.extend(unlikely(quantised, survey));
-            doubts.extend(survey.marks.doubts(quantised, survey.largest));
+            doubts.extend(survey.counts.marks.doubts(quantised, survey.counts.largest));
             // The versions of a layout that values tell from one another.
-            if survey.marks.zero_points(quantised) == Some(true) {
+            if survey.counts.marks.zero_points(quantised) == Some(true) {
                 doubts.retain(|doubt| !doubt.starts_with(NOTHING_DECIDES));
             }
         }
@@ -282,7 +284,7 @@ impl CheckpointTensorRow {
             // The shape of codes that are not decoded may not be that of the values.
             bits_per_value: (!tensor.is_empty() && (tensor.is_decoded() || tensor.layouts.is_empty()))
                 .then(|| 8.0 * tensor.bytes as f64 / tensor.len() as f64),
-            largest: survey.and_then(|survey| survey.largest),
+            largest: survey.and_then(|survey| survey.counts.largest),
             convention: joined(&words),
             doubt: joined(&doubts),
             nibble_order: nibbles.as_ref().map(|convention| convention.words.clone()),
@@ -291,10 +293,34 @@ impl CheckpointTensorRow {
             global_scale_by: global.map(|convention| convention.known_by),
             scale_order: order.as_ref().map(|convention| convention.words.clone()),
             scale_order_by: order.map(|convention| convention.known_by),
-            nan: count(|survey| survey.nan),
-            infinite: count(|survey| survey.infinite),
+            nan: count(|survey| survey.counts.nan),
+            infinite: count(|survey| survey.counts.infinite),
             arrays: tensor.arrays.clone(),
             weight: role == ArrayRole::Weight,
+        }
+    }
+}
+
+impl ComparedTensorRow {
+    /// The row of a tensor with its descriptions in both checkpoints; the comparison fills in numbers.
+    pub(super) fn new(
+        tensor: &CheckpointTensor,
+        first: Option<String>,
+        second: Option<String>,
+        finding: String,
+    ) -> ComparedTensorRow {
+        ComparedTensorRow {
+            tensor: tensor.name.clone(),
+            shape: tensor.shape.clone(),
+            first,
+            second,
+            finding,
+            values: None,
+            differ: None,
+            max_difference: None,
+            relative_rms: None,
+            same_codes: None,
+            same_scales: None,
         }
     }
 }

@@ -96,6 +96,11 @@ impl Budget {
     /// # Errors
     /// A budget below all formats; targets that are not written.
     pub(super) fn plan(self, targets: &[QuantisationTarget], names: &[String], bits: f64) -> Result<PlannedFormats> {
+        if self.tensors.is_empty() {
+            return Err(Error::request(format!(
+                "‹budget={bits}›: every tensor holds NaNs, infinities or values that no weight has; choose others by ‹include›"
+            )));
+        }
         let mut products: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, tensor) in self.tensors.iter().enumerate() {
             products.entry(partners(&tensor.name)).or_default().push(at);

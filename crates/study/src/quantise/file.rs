@@ -60,7 +60,6 @@ impl FileLosses {
         let view = TensorRows::new(file, array, how.axis)?;
         let columns = view.columns;
         let results = how.tensor(view)?;
-        self.budget.add(&array.name, how.targets, &results);
         self.all.resize_with(how.targets.len(), TensorLosses::default);
         self.worst.resize_with(how.targets.len(), Vec::new);
         let is_sound = results.first().is_none_or(|result| {
@@ -69,6 +68,7 @@ impl FileLosses {
         });
         if is_sound {
             self.sound.add(array);
+            self.budget.add(&array.name, how.targets, &results);
         } else {
             self.left_out.insert(array.name.clone());
         }
@@ -106,13 +106,15 @@ impl FileLosses {
     }
 
     /// The target of least error in a sentence, and the tables: all tensors, each tensor, the worst runs.
-    pub fn results(self, how: &Quantisation) -> (Option<String>, Vec<Table>) {
+    ///
+    /// The sentence on a plan follows the one on values that no weight has.
+    pub fn results(self, how: &Quantisation, plan: Option<String>) -> (Option<String>, Vec<Table>) {
         let TensorCount { tensors, values } = self.counted;
         let of_all = || how.targets.iter().zip(&self.all).map(|(target, result)| table::row(target, result));
         let of_all: Vec<QuantisationRow> = if self.sound.tensors > 0 { of_all().collect() } else { Vec::new() };
         let is_sound = |row: &&TensorQuantisationRow| !self.left_out.contains(&row.tensor);
         let sound: Vec<&TensorQuantisationRow> = self.tensors.iter().filter(is_sound).collect();
-        let mut sentences: Vec<String> = self.unsound.sentence().into_iter().collect();
+        let mut sentences: Vec<String> = self.unsound.sentence().into_iter().chain(plan).collect();
         sentences.extend(table::answer(how.targets, &of_all, &sound));
         sentences.extend(match (self.unsound.tensors() as u64, self.sound.tensors) {
             (0, _) => None,

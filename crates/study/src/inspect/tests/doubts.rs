@@ -66,6 +66,33 @@ fn scales_that_were_rounded_after_quantising_are_doubted() {
         let doubt = written(used, wrong).unwrap();
         assert!(doubt.contains("256 of 256 blocks hold the largest code: scales were rounded after"), "{doubt}");
     }
+    // Blocks of several rows, each read in several pieces.
+    let (rows, columns) = (1024, 2048);
+    let tall = |used: &dyn Fn(f32) -> f32, stored: &dyn Fn(f32) -> f32| {
+        let all = super::weights(rows * columns);
+        let (mut codes, mut scales) = (vec![0; all.len()], Vec::new());
+        for (band, column) in (0..rows / 128).flat_map(|band| (0..columns / 128).map(move |column| (band, column))) {
+            let places = || (0..128 * 128).map(|at| (128 * band + at / 128) * columns + 128 * column + at % 128);
+            let scale = places().fold(0f32, |largest, at| largest.max(all[at].abs())) / 448.0;
+            for at in places() {
+                let quotient = Real::from(f64::from(all[at] / used(scale)));
+                codes[at] = e4m3.encode(&quotient, Rounding::Rne, Overflow::Saturate).unwrap() as u8;
+            }
+            scales.extend(single(stored(scale)));
+        }
+        let blocks = [rows / 128, columns / 128];
+        write(
+            &path,
+            &[
+                array("l.weight", &[rows, columns], format("e4m3"), codes),
+                array("l.weight_scale_inv", &blocks, format("f32"), scales),
+            ],
+        );
+        doubt(&open(&path), &open(&path).tensors[0])
+    };
+    assert_eq!(tall(&up, &up), None);
+    assert!(tall(&same, &up).unwrap().contains("128 of 128 blocks hold the largest code"));
+    assert_eq!(written(&same, &|_| 0.0).unwrap(), "all scales are 0, and so are all values");
     // Exponents of e8m0 that a program took for numbers.
     let doubt = written(&up, &|scale| (127 + scale.log2().floor() as i32 + 1) as f32).unwrap();
     assert!(doubt.starts_with("values contradict the scales: all are whole numbers, as exponents of e8m0"), "{doubt}");
@@ -145,7 +172,7 @@ fn the_list_of_what_is_left_as_it_is_is_held_against_the_file() {
     let mut arrays = [fp8("layers.0.up_proj"), fp8("layers.1.gate"), fp8("layers.2.up_proj")].concat();
     arrays.extend([plain("layers.0.gate"), plain("layers.1.up_proj"), plain("lm_head"), plain("norm")]);
     write(&path, &arrays);
-    let config = r#"{"quantization_config": {"quant_method": "compressed-tensors", "format": "float-quantized", "ignore": ["lm_head", "re:.*gate$"]}}"#;
+    let config = r#"{"quantization_config": {"quant_method": "compressed-tensors", "format": "float-quantized", "ignore": ["lm_head", "re:.*(gate|router)$"]}}"#;
     fs::write(folder.path().join("config.json"), config).unwrap();
     for (name, doubt) in doubts(folder.path()) {
         match name.as_str() {
@@ -158,5 +185,25 @@ fn the_list_of_what_is_left_as_it_is_is_held_against_the_file() {
             ),
             _ => assert_eq!(doubt, None, "{name}"),
         }
+    }
+}
+
+#[test]
+fn lengths_that_the_description_does_not_have_are_doubted() {
+    let folder = tempfile::tempdir().unwrap();
+    for (case, bits, group, doubted) in [
+        ("gptq-4", 4, 32, None),
+        ("gptq-4", 8, 32, Some("config.json says 8 bits of codes, and the arrays have 4")),
+        ("awq", 4, 128, Some("config.json says 128 values in a group, and the arrays have 32")),
+    ] {
+        let method = case.split('-').next().unwrap();
+        fs::copy(Path::new(FOLDER).join(case).join("model.safetensors"), folder.path().join("model.safetensors"))
+            .unwrap();
+        let text = std::format!(
+            r#"{{"quantization_config": {{"quant_method": "{method}", "bits": {bits}, "group_size": {group}}}}}"#
+        );
+        fs::write(folder.path().join("config.json"), text).unwrap();
+        let checkpoint = open(folder.path());
+        assert_eq!(doubt(&checkpoint, checkpoint.get("l.weight").unwrap()).as_deref(), doubted, "{case}");
     }
 }

@@ -38,6 +38,30 @@ fn roundings_of_the_same_weights_are_within_one_step_of_the_coarser_grid() {
     let others: Vec<f32> = weights.iter().rev().copied().collect();
     quantised("c", &others, "mxfp4");
     assert_eq!(finding(&path("c"), &path("b")), "values differ");
+    // Subnormals of f16, and the end of a range that reaches further on one side.
+    let small: Vec<f32> = weights.iter().map(|value| value * 1e-3).collect();
+    let f16 = find("f16").unwrap();
+    let code =
+        |value: &f32| f16.encode(&Real::from(f64::from(*value)), Rounding::Rne, Overflow::Standard).unwrap() as u16;
+    let bytes_of = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    write(&path("small"), &[array("l.weight", &[64, 256], format("f32"), bytes_of(&small))]);
+    let halves = small.iter().flat_map(|value| code(value).to_le_bytes()).collect();
+    write(&path("half"), &[array("l.weight", &[64, 256], format("f16"), halves)]);
+    assert_eq!(finding(&path("small"), &path("half")), same);
+    let blocks = Quantizer::new(block("q4-0").unwrap()).quantize(&weights, 256);
+    let bytes: Vec<u8> = blocks
+        .elements
+        .chunks(32)
+        .zip(&blocks.scales)
+        .flat_map(|(codes, scale)| {
+            let pair = |at: usize| (codes[at] ^ 8) & 15 | ((codes[at + 16] ^ 8) & 15) << 4;
+            let scale = (*scale as u16).to_le_bytes().into_iter();
+            scale.chain((0..16).map(pair).collect::<Vec<u8>>())
+        })
+        .collect();
+    let q4 = folder.path().join("q4.gguf");
+    write(&q4, &[array("l.weight", &[64, 256], Content::blocks("Q4_0").unwrap(), bytes)]);
+    assert_eq!(finding(&q4, &path("b")), same);
     // One factor.
     let quarter: Vec<u8> = weights.iter().flat_map(|value| (value / 4.0).to_le_bytes()).collect();
     write(&path("d"), &[array("l.weight", &[64, 256], format("f32"), quarter)]);

@@ -4,12 +4,16 @@ use super::*;
 
 /// The conversion of files of numbers to a block format in a layout.
 fn to_layout(format: &'static BlockFormat, layout: &str) -> FileConversion {
+    in_names(format, Layout::find(layout).unwrap().written(format).unwrap())
+}
+
+fn in_names(format: &'static BlockFormat, layout: ArrayNames) -> FileConversion {
     FileConversion {
         from: FileContent::Scalar(None),
         to: ConversionTarget::Blocks(Quantizer::new(format)),
         names: Vec::new(),
         choice: TensorChoice::default(),
-        layout: Layout::find(layout).unwrap().written(format).unwrap(),
+        layout,
         recipes: Vec::new(),
         shard_bytes: None,
         seed: 0,
@@ -26,26 +30,14 @@ fn what_convert_writes_is_decoded_to_the_values_of_the_blocks() {
             let weights = weights(7 * columns);
             let bytes = weights.iter().flat_map(|value| value.to_le_bytes()).collect();
             write(&from, &[array("w", &[7, columns], self::format("f32"), bytes)]);
-            let quantizer = Quantizer::new(format);
-            let to_blocks = ConversionTarget::Blocks(quantizer);
-            let conversion = FileConversion {
-                from: FileContent::Scalar(None),
-                to: to_blocks,
-                names: Vec::new(),
-                choice: TensorChoice::default(),
-                layout: ArrayNames::default(),
-                recipes: Vec::new(),
-                shard_bytes: None,
-                seed: 0,
-            };
-            conversion.run(&from, &to, &mut |_, _| {}).unwrap();
+            in_names(format, ArrayNames::default()).run(&from, &to, &mut |_, _| {}).unwrap();
             let checkpoint = open(&to);
             assert_eq!(checkpoint.tensors.len(), 1, "{format}");
             assert_eq!(checkpoint.tensors[0].layouts, [format!("tcnum-{format}")]);
             assert_eq!(checkpoint.tensors[0].shape, [7, columns]);
             assert_eq!(
                 values(&checkpoint, "w"),
-                quantizer.quantize(&weights, columns).dequantize(),
+                Quantizer::new(format).quantize(&weights, columns).dequantize(),
                 "{format} {columns}"
             );
         }
@@ -61,39 +53,26 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
     write(&from, &[array("l.weight", &[256, 256], self::format("f32"), bytes)]);
     let full_extent = BlockFormat::WHOLE;
     let with_scales = |name, rows, length| BlockFormat::with_f32_scales(find(name).unwrap(), rows, length).unwrap();
-    let e4m3_blocks = |rows, length| BlockFormat::with_f32_scales(find("e4m3").unwrap(), rows, length).unwrap();
     let mut count = 0;
     for (layout, format) in [
         ("compressed-tensors-nvfp4", block("nvfp4").unwrap()),
         ("compressed-tensors-mxfp4", block("mxfp4").unwrap()),
         ("compressed-tensors-mxfp6", block("mxfp6").unwrap()),
         ("compressed-tensors-mxfp8", block("mxfp8").unwrap()),
-        ("compressed-tensors-float", e4m3_blocks(1, full_extent)),
+        ("compressed-tensors-float", with_scales("e4m3", 1, full_extent)),
         ("modelopt-nvfp4", block("nvfp4").unwrap()),
-        ("modelopt-fp8", e4m3_blocks(full_extent, full_extent)),
+        ("modelopt-fp8", with_scales("e4m3", full_extent, full_extent)),
         ("deepseek-fp8", block("fp8-128x128").unwrap()),
         ("compressed-tensors-int4", block("s4-1x128").unwrap()),
         ("compressed-tensors-int4", with_scales("s4", 1, full_extent)),
         ("compressed-tensors-int8", with_scales("s8", 1, 64)),
         ("gpt-oss", block("mxfp4").unwrap()),
     ] {
-        let names = Layout::find(layout).unwrap().written(format).unwrap();
-        let quantizer = Quantizer::new(format);
-        let conversion = FileConversion {
-            from: FileContent::Scalar(None),
-            to: ConversionTarget::Blocks(quantizer),
-            names: Vec::new(),
-            choice: TensorChoice::default(),
-            layout: names,
-            recipes: Vec::new(),
-            shard_bytes: None,
-            seed: 0,
-        };
-        conversion.run(&from, &to, &mut |_, _| {}).unwrap();
+        to_layout(format, layout).run(&from, &to, &mut |_, _| {}).unwrap();
         let checkpoint = open(&to);
         assert!(checkpoint.tensors[0].layouts.iter().any(|name| name == layout), "{:?}", checkpoint.tensors[0].layouts);
         assert_eq!(checkpoint.tensors[0].shape, [256, 256], "{layout}");
-        let expected = quantizer.quantize(&weights, 256).dequantize();
+        let expected = Quantizer::new(format).quantize(&weights, 256).dequantize();
         for (value, expected) in values(&checkpoint, "l.weight").into_iter().zip(expected) {
             // The reciprocal of a tensor scale is rounded.
             let slack = if layout == "compressed-tensors-nvfp4" { expected.abs() * 2f32.powi(-22) } else { 0.0 };
@@ -134,17 +113,7 @@ fn codes_of_six_bits_lie_four_in_three_bytes() {
     (weights[0], weights[1], weights[2], weights[3], weights[31]) = (0.125, 0.25, 0.375, 0.5, 7.5);
     write(&from, &[array("l.weight", &[1, 32], self::format("f32"), weights.into_iter().flat_map(single).collect())]);
     let format = block("mxfp6").unwrap();
-    let conversion = FileConversion {
-        from: FileContent::Scalar(None),
-        to: ConversionTarget::Blocks(Quantizer::new(format)),
-        names: Vec::new(),
-        choice: TensorChoice::default(),
-        layout: Layout::find("compressed-tensors-mxfp6").unwrap().written(format).unwrap(),
-        recipes: Vec::new(),
-        shard_bytes: None,
-        seed: 0,
-    };
-    conversion.run(&from, &to, &mut |_, _| {}).unwrap();
+    to_layout(format, "compressed-tensors-mxfp6").run(&from, &to, &mut |_, _| {}).unwrap();
     let all = Arrays::read(&to).unwrap();
     let packed = all.get("l.weight_packed").unwrap();
     assert_eq!((&packed.shape, packed.kind), (&vec![1, 24], BYTES));
