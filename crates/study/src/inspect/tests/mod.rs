@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{CheckpointTensorRow, Survey, compare};
 use crate::{
     array::{Array, ArrayFile, Arrays, Content},
-    checkpoint::{Checkpoint, GlobalScale, Layout, Packing, swizzle},
+    checkpoint::{Checkpoint, GlobalScale, Layout, swizzle},
     convert::FileConversion,
     format::{
         Overflow, Real, Rounding,
