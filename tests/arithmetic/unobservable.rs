@@ -26,7 +26,7 @@ fn proved(model: &Model, i: &Instruction) -> Vec<(Change, String, Evaluator)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(amount(20, 500)))]
+    #![proptest_config(ProptestConfig::with_cases(amount(20, 250)))]
 
     #[test]
     fn no_operands_of_any_arithmetic_show_what_is_proved_unobservable(
