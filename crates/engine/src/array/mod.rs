@@ -132,7 +132,7 @@ impl Container {
             Some("safetensors") => Ok(Container::Safetensors),
             Some("gguf") => Ok(Container::Gguf),
             _ => Err(Error::request(format!(
-                "{}: not an array file; its name must end in .npy, .safetensors or .gguf, and that of a new folder in /",
+                "{}: not an array file; its name must end in .npy, .safetensors or .gguf; a new folder ends in /",
                 path.display()
             ))),
         }

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{array::ArrayFile, base::visible::one_line, isa::pattern};
 
-/// The pattern of names that says the same as a pattern of modules; `None` for an expression that is not read here.
+/// The pattern of names that says the same as a pattern of modules.
+/// `None` for an expression that is not read here.
 ///
 /// It is a name with `*`, or `re:` and a regular expression of letters, `.*`, `\d+` and alternatives.
 fn pattern(given: &str) -> Option<String> {
