@@ -27,7 +27,7 @@ fn drawn(count: usize, seed: u32) -> Vec<u8> {
     };
     let value = |_| {
         let sum = next() + next() + next();
-        (0.02 * sum * if seed % 3 == 0 { 1.0 + 40.0 * sum * sum } else { 1.0 }).to_le_bytes()
+        (0.02 * sum * if seed.is_multiple_of(3) { 1.0 + 40.0 * sum * sum } else { 1.0 }).to_le_bytes()
     };
     (0..count).flat_map(value).collect()
 }

@@ -70,7 +70,7 @@ impl ArrayWriter {
 
     fn in_folder(folder: &Path, arrays: &[NewArray], heading: &FileHeading) -> Result<ArrayWriter> {
         let limit = heading.shard_bytes.unwrap_or(u64::MAX);
-        let (mut parts, mut bytes) = (vec![0..0], 0u64);
+        let (mut parts, mut bytes) = (Vec::from_iter(std::iter::once(0..0)), 0u64);
         for (at, array) in arrays.iter().enumerate() {
             bytes = bytes.saturating_add(array.bytes);
             match parts.last_mut() {

@@ -103,8 +103,8 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
             None if !misfits.is_empty() => {
                 let is_named =
                     |layout: &&str| layouts.iter().any(|one| one.name == **layout && by_description(one, config));
-                if misfits.iter().any(|(_, layout)| is_named(&layout)) {
-                    misfits.retain(|(_, layout)| is_named(&layout));
+                if misfits.iter().any(|(_, layout)| is_named(layout)) {
+                    misfits.retain(|(_, layout)| is_named(layout));
                 }
                 contents.misfits.push((array.name.clone(), one_line(&nearest(&misfits))));
             }
