@@ -27,7 +27,7 @@ pub struct DescribedGroup<'a> {
     pub tensors: Vec<String>,
 }
 
-/// The description of a model: that of the input, with the quantisation of the output.
+/// The description of the input, with the quantisation of the output.
 #[derive(Debug, Clone)]
 pub struct ModelDescription {
     merged: bool,
@@ -73,7 +73,7 @@ impl DescribedGroup<'_> {
 fn compressed_tensors(groups: &[DescribedGroup], left: &[&str]) -> Value {
     let of_group = |group: &DescribedGroup| {
         let modules: Vec<&str> = group.tensors.iter().map(|tensor| module(tensor)).collect();
-        // One group is that of all linear layers but those that are left.
+        // One group holds all linear layers but those that are left.
         let targets = if groups.len() == 1 { json!(["Linear"]) } else { json!(modules) };
         json!({"targets": targets, "weights": group.weights(), "input_activations": null, "output_activations": null,
                "format": group.key("format")})

@@ -36,7 +36,7 @@ fn pattern(given: &str) -> Option<String> {
 pub(super) fn doubt(tensors: &mut [CheckpointTensor], file: &ArrayFile, config: &Config) {
     let Some((key, patterns)) = config.ignored() else { return };
     let Some(all) = patterns.iter().map(|given| pattern(given)).collect::<Option<Vec<_>>>() else { return };
-    // Names of modules without the numbers of layers and experts, of which one is quantised.
+    // Quantised modules; their names here have no numbers of layers and experts.
     let kind = |name: &str| name.split('.').filter(|part| part.parse::<u64>().is_err()).collect::<Vec<_>>().join(".");
     let quantised = tensors.iter().filter(|tensor| tensor.quantised().is_some());
     let quantised: BTreeMap<String, String> =

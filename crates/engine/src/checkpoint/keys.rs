@@ -195,7 +195,7 @@ pub(super) fn layout(text: &str, name: &str) -> Checked<Layout> {
     }
 }
 
-/// Places of codes of `bits` bits: an order by its name, or that of the nibbles of a word.
+/// Places of codes of `bits` bits: a named order, or the order of the nibbles of a word.
 fn packing(
     name: Option<&Spanned<String>>,
     order: Option<&Spanned<[u8; 8]>>,

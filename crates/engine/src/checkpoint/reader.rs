@@ -96,7 +96,7 @@ impl<'a> TensorReader<'a> {
         Ok(TensorReader::of_parts(file, tensor, Arc::new(ReaderParts::new(file, tensor)?)))
     }
 
-    /// The reader of a tensor with readers of its arrays, those of [`ReaderParts::new`].
+    /// The reader of a tensor, with readers of its arrays from [`ReaderParts::new`].
     pub(super) fn of_parts(file: &'a ArrayFile, tensor: &'a CheckpointTensor, parts: Arc<ReaderParts>) -> Self {
         TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts, heads: None }
     }
@@ -164,7 +164,7 @@ impl<'a> TensorReader<'a> {
             return self.by_rows(heads, piece, |reader, row| reader.half_steps(row));
         }
         let Some(quantised) = self.tensor.quantised() else {
-            // Relative, and the least: that of subnormals.
+            // Half steps are relative, and subnormals have the least one.
             let (bits, least) = match &*self.parts {
                 ReaderParts::Plain { array, .. } => match self.file.arrays[*array].kind {
                     Content::Format(Format { name: "bf16", .. }) => (8, -134),
