@@ -374,3 +374,33 @@ fn a_zero_sum_has_the_common_sign_of_its_terms_also_of_those_that_were_cut() {
         assert_eq!(negative("ieee", &[(one, one), (-one, one)], 0.0, to), to == "RD");
     }
 }
+
+#[test]
+fn a_zero_without_exponent_is_not_dropped_so_that_its_flipped_bits_count() {
+    // n0 = 2^-24 is the frame and the largest exponent (-14); the bits of n1 = -0 are flipped: one unit of 2^(-14 - 13).
+    let text = r#"
+        name = "own"
+        title = "own"
+        version = 1
+
+        [[rule]]
+        instructions = ["bfmla.m1n8k1.bf16.bf16.bf16.bf16"]
+        evidence = [{ assumed = "a test" }]
+        step = "tree"
+        specials = "operands"
+        special-operands = "keep"
+        nan = "0x7fc0"
+        node.n0 = { kind = "fma", products = [0], start = "c", result = { format = "f16", rounding = "RO" } }
+        node.n1 = { kind = "fma", products = [0], start = "product", result = { format = "f32", rounding = "RNE" } }
+        node.n2 = { kind = "sum", alignment = { bits = 28, rounding = "RO", floor = -73, complement = true, complement-zeros = true }, zero = "common", terms = [{ term = "n1", bits = 13, drop = 29 }, "n0"], result = { format = "f32", rounding = "RNA" } }
+    "#;
+    let i = isa::find("bfmla.m1n8k1.bf16.bf16.bf16.bf16").unwrap();
+    let evaluator: Evaluator = Model::parse(text, "own.toml").unwrap().evaluator(&i).unwrap();
+    let mut case = Case::zeros(&i);
+    (case.a[0], case.b[0], case.c) = (0x3f80, 0x8000, 1);
+    let mut tiles = Tiles::zeros(&i, 1);
+    tiles.place(&i, 0, 0, 7, &case);
+    let d = evaluator.dot(&case);
+    assert_eq!(i.d.to_f64(d), 2f64.powi(-24) - 2f64.powi(-27));
+    assert_eq!(evaluator.execute(&tiles).get(7), d);
+}

@@ -47,6 +47,12 @@ impl FusedAddend {
         let value = AddendValue::new(number, at, if self.normalises { 0 } else { self.fraction_bits });
         if self.normalises { value.normalised() } else { value }
     }
+
+    /// True if an addend with this exponent is ignored; a zero without exponent never is.
+    #[inline(always)]
+    fn drops(&self, exponent: i32, largest: i32) -> bool {
+        exponent > NONE && self.drop.is_some_and(|drop| exponent < largest.saturating_sub(drop))
+    }
 }
 
 /// Finite part of a sum in units of `2^(exponent - bits)`; its exponent is below [`NONE`] for zero.
@@ -229,7 +235,7 @@ impl FusedSum {
         for (fused, value) in self.addends.iter().zip(addends) {
             let (part, kept): (FinitePart<i128>, i32) = (value.part(), fused.bits.unwrap_or(alignment.bits));
             for l in 0..LANES {
-                let dropped = fused.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
+                let dropped = fused.drops(part.exponent[l], largest[l]);
                 lost[l] |= !dropped && loses(part.units[l], part.exponent[l], part.bits, kept, largest[l]);
             }
         }
@@ -299,7 +305,7 @@ impl FusedSum {
         for (addend, value) in self.addends.iter().zip(addends) {
             let (part, kept): (FinitePart<i128>, i32) = (value.part(), addend.bits.unwrap_or(alignment.bits));
             for l in 0..LANES {
-                let dropped = addend.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
+                let dropped = addend.drops(part.exponent[l], largest[l]);
                 units[l] += if dropped { 0 } else { flipped(l, part.units[l], value.negative[l], kept) };
             }
         }
@@ -325,7 +331,7 @@ impl FusedSum {
             let above = if at + 1 == addends.len() { alignment.c_offset().max(0) } else { 0 };
             let cut = cut(&part, largest, kept, above, rounding);
             units = each(|l| {
-                let dropped = fused.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
+                let dropped = fused.drops(part.exponent[l], largest[l]);
                 let addend = if dropped { S::default() } else { cut[l] };
                 units[l].plus(addend.lifted((bits - kept) as u32))
             });
