@@ -377,7 +377,7 @@ fn a_zero_sum_has_the_common_sign_of_its_terms_also_of_those_that_were_cut() {
 
 #[test]
 fn a_zero_without_exponent_is_not_dropped_so_that_its_flipped_bits_count() {
-    // n0 = 2^-24 is the frame and the largest exponent (-14); the bits of n1 = -0 are flipped: one unit of 2^(-14 - 13).
+    // n0 = 2^-24 is the frame and the largest exponent (-14); the bits of n1, which is -0, are flipped: a unit of 2^(-14 - 13).
     let text = r#"
         name = "own"
         title = "own"
@@ -390,9 +390,10 @@ fn a_zero_without_exponent_is_not_dropped_so_that_its_flipped_bits_count() {
         specials = "operands"
         special-operands = "keep"
         nan = "0x7fc0"
-        node.n0 = { kind = "fma", products = [0], start = "c", result = { format = "f16", rounding = "RO" } }
-        node.n1 = { kind = "fma", products = [0], start = "product", result = { format = "f32", rounding = "RNE" } }
-        node.n2 = { kind = "sum", alignment = { bits = 28, rounding = "RO", floor = -73, complement = true, complement-zeros = true }, zero = "common", terms = [{ term = "n1", bits = 13, drop = 29 }, "n0"], result = { format = "f32", rounding = "RNA" } }
+        split = { a = [4, 4], b = [1, 7] }
+        node.n0 = { kind = "fma", products = [0], pieces = [[0, 0], [0, 1]], start = "c", result = { format = "f16", rounding = "RO" } }
+        node.n1 = { kind = "add", products = [0], pieces = [[1, 0], [1, 1]], product = { format = "f32", rounding = "RU" }, result = { format = "f32", rounding = "RO" } }
+        node.n2 = { kind = "sum", alignment = { bits = 28, rounding = "RO", floor = -73, complement = true, complement-zeros = true }, zero = "common", terms = [{ term = "n1", bits = 13, drop = 29 }, "n0"], result = { format = "f32", rounding = "RNA", overflow-test = "exact" } }
     "#;
     let i = isa::find("bfmla.m1n8k1.bf16.bf16.bf16.bf16").unwrap();
     let evaluator: Evaluator = Model::parse(text, "own.toml").unwrap().evaluator(&i).unwrap();
