@@ -1,8 +1,9 @@
 //! The fast evaluator agrees with the reference evaluator in every bit.
 
 use proptest::{collection::vec, prelude::*};
+use rayon::prelude::*;
 use tcnum::{
-    arithmetic::{Evaluator, Model, shipped},
+    arithmetic::{Evaluator, Model},
     format::{Format, find},
     inputs,
     isa::{self, Case, Instruction, Tiles},
@@ -11,6 +12,7 @@ use tcnum::{
 use crate::{
     arithmetics::{Arithmetic, arithmetics, cases},
     machine::amount,
+    programs::{ShippedProgram, distinct},
 };
 
 /// The first element of D where the two evaluators differ, in words.
@@ -37,22 +39,19 @@ fn difference(evaluator: &Evaluator, i: &Instruction, tiles: &Tiles) -> Option<S
 
 #[test]
 fn every_rule_of_the_shipped_models_agrees_on_corners_and_random_tiles() {
-    for name in shipped() {
-        let model = Model::load(name).unwrap();
-        let covered = isa::all().iter().filter_map(|i| Some((i, model.evaluator(i).ok()?)));
-        for (i, evaluator) in covered.step_by(amount(97, 1)) {
-            let mut tiles = Tiles::zeros(i, 1);
-            if i.kernel.is_some() {
-                tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(100)));
-            }
-            if (4..=128).contains(&i.stored_k()) {
-                tiles.extend(&inputs::stream::tiles(i, 1, 0, (4_000 / (i.m * i.n)).max(2)));
-            }
-            if let Some(difference) = difference(&evaluator, i, &tiles) {
-                panic!("{name}: {difference}");
-            }
+    distinct(ShippedProgram::whole).par_iter().step_by(amount(97, 1)).for_each(|program| {
+        let i = program.instruction;
+        let mut tiles = Tiles::zeros(i, 1);
+        if i.kernel.is_some() {
+            tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(100)));
         }
-    }
+        if (4..=128).contains(&i.stored_k()) {
+            tiles.extend(&inputs::stream::tiles(i, 1, 0, (4_000 / (i.m * i.n)).max(2)));
+        }
+        if let Some(difference) = difference(&program.evaluator, i, &tiles) {
+            panic!("{}: {difference}", program.name());
+        }
+    });
 }
 
 /// A tile whose diagonal holds `cases`.

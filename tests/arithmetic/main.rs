@@ -20,6 +20,7 @@ mod one_bit;
 mod order;
 mod power;
 mod power_stream;
+mod programs;
 mod random_arithmetics;
 mod recorded_vectors;
 mod recordings;

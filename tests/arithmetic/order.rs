@@ -1,11 +1,16 @@
 //! The order of a sum that directed cases find is the tree of the program that computes it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::{arithmetics::trees, machine::amount};
+use crate::{
+    arithmetics::trees,
+    machine::amount,
+    programs::{ShippedProgram, distinct},
+};
+use rayon::prelude::*;
 use tcnum::{
     Error, Result,
-    arithmetic::{ElementaryOperation, Evaluator, Model, Sum, shipped},
+    arithmetic::{ElementaryOperation, Evaluator, Model, Sum},
     format::Format,
     isa::{self, Case},
 };
@@ -59,18 +64,14 @@ fn defect(evaluator: &Evaluator, tree: &FoundOrder) -> Option<String> {
     })
 }
 
-/// One instruction of each program of each shipped model.
-fn programs() -> Vec<(String, Evaluator)> {
-    let mut all = BTreeMap::new();
-    for name in shipped() {
-        let model = Model::load(name).unwrap();
-        for i in isa::all().iter().filter(|i| !i.d.is_integer() && model.rule(i).is_some()) {
-            let evaluator = model.evaluator(i).unwrap();
-            let key = format!("{} {:?} {:?}", evaluator.program(), i.scale.map(|scale| scale.block), i.sparse);
-            all.entry(key).or_insert((format!("{name} {i}"), evaluator));
-        }
-    }
-    all.into_values().collect()
+/// One instruction of each program that is no sum of integers.
+fn programs() -> Vec<ShippedProgram> {
+    let key = |ShippedProgram { instruction: i, evaluator, .. }: &ShippedProgram| {
+        format!("{} {:?} {:?}", evaluator.program(), i.scale.map(|scale| scale.block), i.sparse)
+    };
+    let mut programs = distinct(key);
+    programs.retain(|program| !program.instruction.d.is_integer());
+    programs
 }
 
 /// The exponents between the largest power of two of a format and the smallest.
@@ -82,20 +83,21 @@ fn exponents(format: &Format) -> i32 {
 #[test]
 fn the_tree_of_every_shipped_arithmetic_is_found_where_its_formats_can_show_it() {
     let programs = programs();
-    let mut open = 0;
-    for (name, evaluator) in programs.iter().step_by(amount(36, 1)) {
+    let is_left_open = |program: &ShippedProgram| {
+        let (name, evaluator) = (program.name(), &program.evaluator);
         let tree = tree_of(evaluator).unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(defect) = defect(evaluator, &tree) {
             panic!("{name}: {defect}");
         }
-        let i = &evaluator.program().instruction;
+        let i = program.instruction;
         if is_open(&tree.order) {
-            open += 1;
             assert!(exponents(i.a) + exponents(i.b) < WIDE, "{name}: {}", order::notation(&tree.order));
         }
         let terms = i.stored_k() + 1;
         assert!(tree.asked <= 4 * terms * terms + 4 * terms * 20 + order::CHECKS, "{name}: {} cases", tree.asked);
-    }
+        is_open(&tree.order)
+    };
+    let open = programs.par_iter().step_by(amount(36, 1)).filter(|program| is_left_open(program)).count();
     let looked_at = programs.len().div_ceil(amount(36, 1));
     assert!(3 * open < looked_at + 100 && programs.len() > 300, "{open} of {looked_at} open");
 }

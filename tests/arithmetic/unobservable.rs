@@ -1,14 +1,17 @@
 //! A change of which it is proved that no operands can show it is shown by none: of arithmetics of no hardware, and of the
 //! shipped models.
 
+use std::collections::BTreeSet;
+
 use crate::{
     arithmetics::{arithmetics, cases},
     machine::{amount, thorough},
+    programs::{ShippedProgram, distinct},
 };
 use proptest::{collection::vec, prelude::*};
 use rayon::prelude::*;
 use tcnum::{
-    arithmetic::{Evaluator, KeyValue, Model, shipped},
+    arithmetic::{Evaluator, KeyValue, Model},
     inputs::{Corners, stream},
     isa::{self, Case, Instruction, Tiles},
 };
@@ -92,37 +95,30 @@ fn a_change_of_who_makes_a_nan_is_observable_behind_a_rounding_that_passes_paylo
 const F16: &str = "mma.m16n8k16.f16.f16.f16.f16";
 const NARROW: &str = "mfma.32x32x16.f32.e4m3fnuz.e4m3fnuz.f32";
 
-/// One instruction for each rule and combination of formats; of these one in thirty, unless all is asked for.
-fn instructions(model: &Model) -> Vec<&'static Instruction> {
-    let mut seen = std::collections::HashSet::new();
-    let mut of_rule = |i: &&Instruction| {
-        let rule = model.rule(i).filter(|_| model.evaluator(i).is_ok());
-        rule.is_some_and(|rule| seen.insert((rule.instructions.clone(), i.a.name, i.b.name, i.c.name, i.d.name)))
+/// One program for each rule and combination of formats.
+fn programs() -> Vec<ShippedProgram> {
+    let key = |program: &ShippedProgram| {
+        let ShippedProgram { model, instruction: i, evaluator } = program;
+        let formats = [i.a, i.b, i.c, i.d].map(|format| format.name);
+        format!("{} {formats:?} {:?}", evaluator.program(), changes(&Changed::of(model, i).unwrap().rule, i))
     };
-    isa::all().iter().filter(|i| of_rule(i)).step_by(amount(60, 1)).collect()
+    distinct(key)
 }
 
 #[test]
 fn the_corners_and_the_stream_show_nothing_that_is_proved_unobservable() {
-    let mut kinds = std::collections::BTreeSet::new();
-    for name in shipped() {
-        let model = Model::load(name).unwrap();
-        let keys: Vec<Vec<String>> = instructions(&model)
-            .into_par_iter()
-            .map(|i| {
-                let evaluator = model.evaluator(i).unwrap();
-                let tiles: [Tiles; 2] = [Corners::of(i).tiles, stream::tiles(i, 1, 0, (1 << 10) / (i.m * i.n) + 1)];
-                let expected = tiles.each_ref().map(|tiles| evaluator.execute(tiles));
-                let unseen = |(change, reason, changed): (Change, String, Evaluator)| {
-                    let outputs = tiles.each_ref().map(|tiles| changed.execute(tiles));
-                    assert_eq!(outputs, expected, "{} {i}: {change:?}: {reason}", model.name);
-                    change.key
-                };
-                proved(&model, i).into_iter().map(unseen).collect()
-            })
-            .collect();
-        kinds.extend(keys.into_iter().flatten());
-    }
+    let keys = programs().into_par_iter().step_by(amount(200, 1)).flat_map_iter(|program| {
+        let ShippedProgram { model, instruction: i, evaluator } = &program;
+        let tiles: [Tiles; 2] = [Corners::of(i).tiles, stream::tiles(i, 1, 0, (1 << 10) / (i.m * i.n) + 1)];
+        let expected = tiles.each_ref().map(|tiles| evaluator.execute(tiles));
+        let unseen = |(change, reason, changed): (Change, String, Evaluator)| {
+            let outputs = tiles.each_ref().map(|tiles| changed.execute(tiles));
+            assert_eq!(outputs, expected, "{}: {change:?}: {reason}", program.name());
+            change.key
+        };
+        proved(model, i).into_iter().map(unseen).collect::<Vec<String>>()
+    });
+    let kinds: BTreeSet<String> = keys.collect();
     if !thorough() {
         assert!(!kinds.is_empty());
         return;

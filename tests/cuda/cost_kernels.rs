@@ -20,20 +20,17 @@ use tcnum::{
 /// Runs in the body of a loop, about.
 const BODY: u32 = 16;
 
-/// What is wrong with the loops of `metered`, if anything is.
-fn fault(metered: &Metered, native: bool, architecture: &Architecture) -> Option<String> {
-    let (source, independent) = match repeating(metered, architecture) {
-        Ok(kernel) => kernel,
-        Err(error) => return Some(error.to_string()),
-    };
-    let cubin = match compile::compile(&source, architecture.target) {
-        Ok(cubin) => cubin,
-        Err(error) => return Some(error.to_string()),
-    };
+/// What is wrong with the loops of `metered` in so many independent chains, if anything is.
+fn fault(
+    metered: &Metered,
+    native: bool,
+    independent: &[u32],
+    loops: &[String],
+    architecture: &Architecture,
+) -> Option<String> {
     if matches!(metered, Metered::Load(_)) {
         return None;
     }
-    let loops = sass::loops(&sass::disassemble(&sass::disassembler()?, &cubin)?);
     let scalar = matches!(metered, Metered::Scalar(_));
     let counts = |opcode: &str| {
         let begins = opcode.split_once(".STEP").is_none_or(|(_, number)| number == "0");
@@ -42,9 +39,9 @@ fn fault(metered: &Metered, native: bool, architecture: &Architecture) -> Option
             || (scalar && sass::is_listed(opcode) && !opcode.starts_with("HFMA2"))
     };
     // Two conversions that pack a result each become one instruction, so that of them only single chains are looked at.
-    let looked_at = if scalar { &independent[..1] } else { &independent[..] };
+    let looked_at = if scalar { &independent[..1] } else { independent };
     looked_at.iter().find_map(|&chains| {
-        let body = sass::body(&loops, &format!("cost_{chains}"));
+        let body = sass::body(loops, &format!("cost_{chains}"));
         let count: u32 = body.iter().filter(|(opcode, _)| counts(opcode)).map(|(_, count)| count).sum();
         let runs = BODY.checked_div(chains).map_or(1, |turns| turns * chains);
         let meant = if native { count == runs } else { count > 0 && count.is_multiple_of(runs) };
@@ -56,13 +53,27 @@ fn check(metered: impl Iterator<Item = (Metered, bool)>, architecture: &Architec
     if compile::targets().is_err() {
         return skip(Need::Nvrtc, NO_NVRTC);
     }
-    if sass::disassembler().is_none() {
+    let Some(program) = sass::disassembler() else {
         return skip(Need::Nvdisasm, "there is no nvdisasm, so the loops are not looked at");
-    }
+    };
     let every = amount(37, 7);
     let metered: Vec<(Metered, bool)> = metered.step_by(every).collect();
-    let faults: Vec<String> =
-        metered.par_iter().filter_map(|(metered, native)| fault(metered, *native, architecture)).collect();
+    let compiled = |(metered, _): &(Metered, bool)| {
+        let (source, independent) = repeating(metered, architecture).unwrap();
+        (compile::compile(&source, architecture.target).unwrap(), independent)
+    };
+    let compiled: Vec<_> = metered.par_iter().map(compiled).collect();
+    let cubins: Vec<_> = compiled.iter().map(|(cubin, _)| (architecture.target, &cubin[..])).collect();
+    let texts = sass::disassemble(&program, &cubins);
+    let faults: Vec<String> = metered
+        .iter()
+        .zip(&compiled)
+        .zip(texts)
+        .filter_map(|(((metered, native), (_, independent)), text)| {
+            let loops = sass::loops(&text.expect("nvdisasm takes the machine code"));
+            fault(metered, *native, independent, &loops, architecture)
+        })
+        .collect();
     assert!(!metered.is_empty() && faults.is_empty(), "{} of {}:\n{}", faults.len(), metered.len(), faults.join("\n"));
 }
 

@@ -5,15 +5,10 @@
 //!
 //! The arithmetic of every kernel must be that of the measured lowerings (`tests/facts`), opcode by opcode.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::machine::{NO_NVRTC, Need, skip};
+use rayon::prelude::*;
 use tcnum::isa::{self, Instruction};
 use tcnum_engine::device::cuda::{architecture::ARCHITECTURES, compile, executable, sass};
 
@@ -53,34 +48,30 @@ fn jobs(targets: &[String], measured: &Measured) -> Vec<Job> {
 }
 
 impl Job {
+    /// How the architecture emulates the instruction, if it does.
+    fn emulation(&self) -> Option<&'static str> {
+        self.instruction.support_on(self.table).and_then(|support| support.emulation)
+    }
+
     /// The instruction, how an architecture has it, and the opcodes that were measured there.
     fn kind(&self, measured: &Measured) -> (String, Option<&'static str>, &'static str, Vec<String>) {
-        let support = self.instruction.support_on(self.table);
         let opcodes =
             measured.get(&(self.instruction.ptx.clone(), self.table.to_string())).cloned().unwrap_or_default();
-        (
-            self.instruction.name.clone(),
-            support.and_then(|support| support.emulation),
-            matrix_unit(&self.instruction, self.table),
-            opcodes,
-        )
+        (self.instruction.name.clone(), self.emulation(), matrix_unit(&self.instruction, self.table), opcodes)
     }
 }
 
-/// What is wrong with one job, if anything is.
-fn fault(job: &Job, measured: &Measured) -> Option<String> {
-    let architecture = ARCHITECTURES.iter().find(|a| a.target == job.target)?;
-    let (kernel, support) = match executable(&job.instruction, architecture) {
-        Ok(pair) => pair,
-        Err(error) => return Some(error.to_string()),
-    };
-    let cubin = match compile::compile(&kernel.source, job.target) {
-        Ok(cubin) if cubin.starts_with(b"\x7fELF") => cubin,
-        Ok(_) => return Some("the machine code is no ELF file".into()),
-        Err(error) => return Some(error.to_string()),
-    };
-    let opcodes = sass::arithmetic(&sass::disassemble(&sass::disassembler()?, &cubin)?);
-    let software = support.emulation == Some("software");
+/// The machine code of one job, or why there is none.
+fn compiled(job: &Job) -> Result<Vec<u8>, String> {
+    let architecture = ARCHITECTURES.iter().find(|a| a.target == job.target).expect("an architecture of the table");
+    let (kernel, _) = executable(&job.instruction, architecture).map_err(|error| error.to_string())?;
+    compile::compile(&kernel.source, job.target).map_err(|error| error.to_string())
+}
+
+/// What is wrong with the machine code of one job, if anything is.
+fn fault(job: &Job, disassembly: &str, measured: &Measured) -> Option<String> {
+    let opcodes = sass::arithmetic(disassembly);
+    let software = job.emulation() == Some("software");
     let recorded = measured.get(&(job.instruction.ptx.clone(), job.table.to_string()));
     if let Some(recorded) = recorded.filter(|_| !software)
         && common(recorded) != common(&opcodes)
@@ -88,7 +79,7 @@ fn fault(job: &Job, measured: &Measured) -> Option<String> {
         return Some(format!("measured was {}, the machine code is {}", recorded.join("; "), opcodes.join("; ")));
     }
     // Reordering A and its metadata takes integer instructions, which are not listed.
-    let native = support.emulation.is_none_or(|how| how == "reorder");
+    let native = job.emulation().is_none_or(|how| how == "reorder");
     if sass::is_native(&opcodes) != native {
         return Some(format!("the table says native: {native}, the machine code is {}", opcodes.join("; ")));
     }
@@ -150,23 +141,23 @@ fn every_kernel_compiles_for_every_kind_of_machine_code_of_its_instruction() {
     };
     let measured = measured();
     let jobs = jobs(&targets, &measured);
-    let next = AtomicUsize::new(0);
-    let faults = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Some(fault) = fault(job, &measured) {
-                        faults.lock().unwrap().push(format!("{} for {}: {fault}", job.instruction, job.target));
-                    }
-                }
-            });
-        }
-    });
-    let faults = faults.into_inner().unwrap();
+    let compiled: Vec<Result<Vec<u8>, String>> = jobs.par_iter().map(compiled).collect();
+    let cubins = jobs.iter().zip(&compiled).filter_map(|(job, cubin)| Some((job.target, &cubin.as_ref().ok()?[..])));
+    let refused = |(job, cubin): (&Job, &Result<_, String>)| {
+        Some(format!("{} for {}: {}", job.instruction, job.target, cubin.as_ref().err()?))
+    };
+    let mut faults: Vec<String> = jobs.iter().zip(&compiled).filter_map(refused).collect();
     println!("{} kernels compiled", jobs.len());
-    if sass::disassembler().is_none() {
-        skip(Need::Nvdisasm, "there is no nvdisasm, so the machine code is not compared");
+    match sass::disassembler() {
+        None => skip(Need::Nvdisasm, "there is no nvdisasm, so the machine code is not compared"),
+        Some(program) => {
+            let texts = sass::disassemble(&program, &cubins.collect::<Vec<_>>());
+            let compiled = jobs.iter().zip(&compiled).filter(|(_, cubin)| cubin.is_ok());
+            faults.extend(compiled.zip(texts).filter_map(|((job, _), text)| {
+                let fault = text.map_or(Some("nvdisasm refuses it".into()), |text| fault(job, &text, &measured))?;
+                Some(format!("{} for {}: {fault}", job.instruction, job.target))
+            }));
+        }
     }
     assert!(!jobs.is_empty() && faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }

@@ -15,7 +15,11 @@ use tcnum::{
     inputs::space::{CHUNK, Space},
     isa::scalar::{Form, all},
 };
-use tcnum_engine::device::cuda::{architecture::ARCHITECTURES, compile, executable_scalar, sass, sweeper::rule};
+use tcnum_engine::device::cuda::{
+    architecture::{ARCHITECTURES, Architecture},
+    compile, executable_scalar, sass,
+    sweeper::rule,
+};
 
 /// Forms in a source.
 const TOGETHER: usize = 24;
@@ -137,24 +141,28 @@ fn every_kernel_of_a_scalar_instruction_compiles_to_the_machine_code_of_the_tabl
         .filter(|a| known.iter().any(|target| target == a.target.trim_end_matches('a')))
         .flat_map(|a| forms().into_iter().filter(|form| form.support_on(a.table).is_some()).map(move |form| (a, form)))
         .collect();
-    let disassembler = sass::disassembler();
-    if disassembler.is_none() {
-        skip(Need::Nvdisasm, "there is no nvdisasm, so the machine code is not compared");
-    }
-    let fault = |(architecture, form): &(&'static _, &'static Form)| -> Option<String> {
-        let architecture: &tcnum_engine::device::cuda::architecture::Architecture = architecture;
+    let compiled = |(architecture, form): &(&'static Architecture, &'static Form)| {
         let (source, _) = executable_scalar(form, architecture).expect("the table says so");
-        let cubin = match compile::compile(&source, architecture.target) {
-            Ok(cubin) => cubin,
-            Err(error) => return Some(format!("{form} for {}: {error}", architecture.target)),
-        };
-        let disassembly = sass::disassemble(disassembler.as_ref()?, &cubin)?;
-        let opcodes = sass::arithmetic(&disassembly).join(";");
-        let same = architecture.table != "sm_90a" || opcodes == form.opcode;
-        (!same).then(|| format!("{form}: the table has {}, the kernel {opcodes}", form.opcode))
+        compile::compile(&source, architecture.target)
+            .unwrap_or_else(|e| panic!("{form} for {}: {e}", architecture.target))
     };
-    let faults: Vec<String> = jobs.par_iter().filter_map(fault).collect();
+    let compiled: Vec<Vec<u8>> = jobs.par_iter().map(compiled).collect();
     println!("{} kernels compiled", jobs.len());
+    let Some(disassembler) = sass::disassembler() else {
+        return skip(Need::Nvdisasm, "there is no nvdisasm, so the machine code is not compared");
+    };
+    let cubins: Vec<_> =
+        jobs.iter().zip(&compiled).map(|((architecture, _), c)| (architecture.target, &c[..])).collect();
+    let texts = sass::disassemble(&disassembler, &cubins);
+    let faults: Vec<String> = jobs
+        .iter()
+        .zip(texts)
+        .filter(|((architecture, _), _)| architecture.table == "sm_90a")
+        .filter_map(|((_, form), text)| {
+            let opcodes = sass::arithmetic(&text.expect("nvdisasm takes the machine code")).join(";");
+            (opcodes != form.opcode).then(|| format!("{form}: the table has {}, the kernel {opcodes}", form.opcode))
+        })
+        .collect();
     assert!(!jobs.is_empty() && faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 

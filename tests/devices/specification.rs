@@ -95,7 +95,7 @@ fn a_disclosure_is_a_model_and_a_model_has_a_disclosure() {
                 let table = format!("sew,w,lambda,g,psm,rnd,algorithm\n32,{w},4,{g},{psm},{rnd},{algorithm}\n");
                 fs::write(&file, &table).unwrap();
                 let device = device("riscv", &format!("--tuple {g},{psm},{rnd}"));
-                let row = &verified(&device, &[name], amount(500, 20_000), Some(&file))[0];
+                let row = &verified(&device, &[name], amount(500, 5_000), Some(&file))[0];
                 assert_eq!(row["differing"], 0, "{table}");
                 assert_eq!(tcnum(&["models", &file, "--disclosure", "--output", "csv"]).stdout, table);
             }

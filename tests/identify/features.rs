@@ -240,7 +240,7 @@ fn features_of_every_shipped_rule_are_those_that_its_keys_say() {
     let mut wrong = Vec::new();
     for name in shipped() {
         let model = Model::load(name).unwrap();
-        for i in distinct(&model).into_iter().step_by(amount(15, 4)) {
+        for i in distinct(&model).into_iter().step_by(amount(15, 6)) {
             let features = simulated(name, i);
             let rule = model.rule(i).unwrap();
             let mut expected = Expected { rule, i, features: &features, wrong: Vec::new() };

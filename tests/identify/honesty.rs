@@ -15,7 +15,7 @@ use crate::{black_box::BlackBox, machine::amount, shipped::listed};
 const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 /// With a part of the usual work: what no rule describes takes all of it.
 fn plan() -> Plan {
-    let work = WORK / amount(24, 8);
+    let work = WORK / amount(24, 16);
     Plan {
         seed: 1,
         budget: 20_000,

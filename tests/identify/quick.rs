@@ -17,7 +17,7 @@ fn every_shipped_arithmetic_is_known_again_in_few_tiles() {
         let model = Model::load(name).unwrap();
         distinct(&model).into_iter().map(move |i| (model.clone(), i)).collect::<Vec<_>>()
     });
-    for (model, i) in all.step_by(amount(58, 6)) {
+    for (model, i) in all.step_by(amount(58, 12)) {
         let mut device = BlackBox::new(&model);
         let fingerprint = quick(&mut device, i, 0, Nans::ByCode).unwrap();
         let of_model = |(name, _): &(String, String)| *name == model.name;

@@ -59,7 +59,7 @@ fn with_the_catalogue_every_shipped_rule_is_known_and_stays_as_it_is() {
         let model = Model::load(name).unwrap();
         distinct(&model).into_iter().map(move |i| (model.clone(), i)).collect::<Vec<_>>()
     });
-    for (model, i) in all.step_by(amount(320, 24)) {
+    for (model, i) in all.step_by(amount(320, 48)) {
         let plan = Plan {
             seed: 1,
             budget: 20_000,

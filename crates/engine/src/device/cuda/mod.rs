@@ -10,6 +10,7 @@ mod cache;
 pub mod chains;
 pub mod compile;
 pub mod constants;
+mod cubin;
 pub mod cublaslt;
 mod engine;
 mod fragments;

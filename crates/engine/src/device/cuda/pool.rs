@@ -72,7 +72,7 @@ impl KernelTimes {
     }
 }
 
-/// The function that turns a job into a kernel.
+/// The function that turns a job into a kernel, for now without opcodes.
 type Making = fn(&Job) -> (Result<Compiled>, KernelTimes);
 
 /// Kernels that are compiled, being compiled, or queued.
@@ -92,7 +92,20 @@ struct Shared {
 struct PoolState {
     queue: VecDeque<u64>,
     kernels: HashMap<u64, KernelState>,
+    /// Compiled kernels of which the machine code is to be listed.
+    unlisted: Vec<Unlisted>,
+    /// True while a thread lists machine code.
+    is_listing: bool,
     times: KernelTimes,
+}
+
+/// A compiled kernel without its opcodes.
+struct Unlisted {
+    key: u64,
+    job: Job,
+    compiled: Compiled,
+    /// True if the cache does not have it.
+    is_new: bool,
 }
 
 enum KernelState {
@@ -211,56 +224,84 @@ impl Shared {
         }
     }
 
-    /// Compiles a job, and hands the kernel to all who wait.
+    /// Compiles a job, and hands the kernel to all who wait, or to the thread that lists machine code.
     /// Where panics unwind (tests, other programs), a panic becomes an error: waiters would otherwise wait forever.
     fn finish(&self, key: u64, job: &Job) {
         let panicked = |_| (Err(Error::device(format!("compiling {} panicked", job.label))), KernelTimes::default());
         let (compiled, times) = catch_unwind(AssertUnwindSafe(|| (self.work)(job))).unwrap_or_else(panicked);
         let mut state = self.lock();
         state.times.add(&times);
-        state.kernels.insert(key, KernelState::Done(compiled.map(Arc::new)));
-        self.done.notify_all();
+        match compiled {
+            Ok(compiled) if job.listing != SassListing::Nothing && compiled.opcodes.is_none() => {
+                state.unlisted.push(Unlisted { key, job: job.clone(), compiled, is_new: times.compiled > 0 });
+                self.list(state);
+            }
+            compiled => {
+                state.kernels.insert(key, KernelState::Done(compiled.map(Arc::new)));
+                self.done.notify_all();
+            }
+        }
     }
+
+    /// Lists the machine code of what was compiled until now, unless a thread does it: that takes what comes meanwhile at once.
+    fn list<'a>(&'a self, mut state: MutexGuard<'a, PoolState>) {
+        if std::mem::replace(&mut state.is_listing, true) {
+            return;
+        }
+        while !state.unlisted.is_empty() {
+            let mut kernels = std::mem::take(&mut state.unlisted);
+            drop(state);
+            let seconds = catch_unwind(AssertUnwindSafe(|| add_opcodes(&mut kernels))).unwrap_or_default();
+            state = self.lock();
+            state.times.disassembling += seconds;
+            for Unlisted { key, compiled, .. } in kernels {
+                state.kernels.insert(key, KernelState::Done(Ok(Arc::new(compiled))));
+            }
+            self.done.notify_all();
+        }
+        state.is_listing = false;
+    }
+}
+
+fn entry(job: &Job) -> Option<cache::CacheEntry> {
+    cache::folder().map(|folder| cache::CacheEntry::new(&folder, &job.label, &job.source, job.target))
 }
 
 /// Reads the kernel from the cache, or compiles it.
 fn compiled(job: &Job) -> (Result<Compiled>, KernelTimes) {
-    let mut times = KernelTimes::default();
-    let kernel = compile_or_read(job, &mut times);
+    let entry = entry(job);
+    if let Some(cached) = entry.as_ref().and_then(cache::CacheEntry::read) {
+        return (Ok(cached), KernelTimes { cached: 1, ..KernelTimes::default() });
+    }
+    let mut times = KernelTimes { compiled: 1, ..KernelTimes::default() };
+    let cubin = timed(&mut times.compiling, || compile::compile(&job.source, job.target));
+    let kernel = cubin
+        .map_err(|e| e.within(&job.label))
+        .and_then(|cubin| Ok(Compiled { cubin, compiler: format!("NVRTC {}", compile::version()?), opcodes: None }));
+    // Others are written with their opcodes.
+    if let (Some(entry), Ok(kernel), SassListing::Nothing) = (entry, &kernel, job.listing) {
+        entry.write(kernel);
+    }
     (kernel, times)
 }
 
-fn compile_or_read(job: &Job, times: &mut KernelTimes) -> Result<Compiled> {
-    let Job { label, source, target, listing } = job;
-    let entry = cache::folder().map(|folder| cache::CacheEntry::new(&folder, label, source, target));
-    let cached = entry.as_ref().and_then(cache::CacheEntry::read);
-    let known = cached.clone();
-    let mut compiled = match cached {
-        Some(cached) => {
-            times.cached += 1;
-            cached
-        }
-        None => {
-            times.compiled += 1;
-            let cubin =
-                timed(&mut times.compiling, || compile::compile(source, target)).map_err(|e| e.within(label))?;
-            Compiled { cubin, compiler: format!("NVRTC {}", compile::version()?), opcodes: None }
-        }
-    };
-    if *listing != SassListing::Nothing && compiled.opcodes.is_none() {
-        let disassembly = sass::disassembler()
-            .and_then(|program| timed(&mut times.disassembling, || sass::disassemble(&program, &compiled.cubin)));
-        compiled.opcodes = disassembly.map(|text| match listing {
+/// Adds the opcodes of kernels, here and in the cache, if there is a disassembler; returns the seconds of disassembly.
+fn add_opcodes(kernels: &mut [Unlisted]) -> f64 {
+    let mut seconds = 0.0;
+    let cubins: Vec<(&str, &[u8])> = kernels.iter().map(|k| (k.job.target, &k.compiled.cubin[..])).collect();
+    let program = sass::disassembler();
+    let texts = program.map(|program| timed(&mut seconds, || sass::disassemble(&program, &cubins)));
+    let texts = texts.unwrap_or_else(|| vec![None; kernels.len()]);
+    for (Unlisted { job, compiled, is_new, .. }, text) in kernels.iter_mut().zip(texts) {
+        compiled.opcodes = text.map(|text| match job.listing {
             SassListing::Loops => sass::loops(&text),
             _ => sass::arithmetic(&text),
         });
+        if let Some(entry) = entry(job).filter(|_| *is_new || compiled.opcodes.is_some()) {
+            entry.write(compiled);
+        }
     }
-    if let Some(entry) = entry
-        && known.as_ref() != Some(&compiled)
-    {
-        entry.write(&compiled);
-    }
-    Ok(compiled)
+    seconds
 }
 
 /// Does `work`, and adds its duration to `seconds`.

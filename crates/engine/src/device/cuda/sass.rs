@@ -4,7 +4,7 @@
 //! kept, because only the tested instruction has any. Loads, stores, address arithmetic, moves and control are dropped.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     ffi::OsStr,
     io::Write,
     ops::Range,
@@ -12,7 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::loader;
+use super::{cubin, loader};
 
 /// Floating-point arithmetic and conversions, by the opcode before its first point.
 const ARITHMETIC: &[&str] = &[
@@ -46,6 +46,9 @@ const ARITHMETIC: &[&str] = &[
     "I2FP",
 ];
 
+/// Bytes of a machine instruction, from Volta on.
+const INSTRUCTION_BYTES: usize = 16;
+
 /// Finds the disassembler: nvdisasm or else cuobjdump, on PATH or in a CUDA toolkit.
 pub fn disassembler() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -57,14 +60,72 @@ pub fn disassembler() -> Option<PathBuf> {
         .find_map(|stem| folders.iter().map(|f| f.join(program(stem))).find(|path| path.is_file()))
 }
 
-/// Disassembles a CUBIN; `None` if `program` cannot (it may be older than the compiler).
-pub fn disassemble(program: &Path, cubin: &[u8]) -> Option<String> {
+/// Disassembles CUBINs, each with its target; `None` where `program` cannot (it may be older than the compiler).
+///
+/// nvdisasm takes 0.4 s to start, and next to nothing for a kernel, so all of one target are given to it at once.
+pub fn disassemble(program: &Path, cubins: &[(&str, &[u8])]) -> Vec<Option<String>> {
+    let mut texts = vec![None; cubins.len()];
+    let targets: BTreeSet<&str> = cubins.iter().map(|(target, _)| *target).collect();
+    for target in targets {
+        let places: Vec<usize> = (0..cubins.len()).filter(|place| cubins[*place].0 == target).collect();
+        let of_target: Vec<&[u8]> = places.iter().map(|place| cubins[*place].1).collect();
+        let together = disassemble_together(program, target, &of_target);
+        let together = together.map(|texts| texts.into_iter().map(Some).collect::<Vec<_>>());
+        let one_by_one = || of_target.iter().map(|cubin| disassemble_file(program, cubin)).collect();
+        for (place, text) in places.into_iter().zip(together.unwrap_or_else(one_by_one)) {
+            texts[place] = text;
+        }
+    }
+    texts
+}
+
+/// Disassembles the machine code of CUBINs of one target in one run; `None` if `program` cannot.
+fn disassemble_together(program: &Path, target: &str, cubins: &[&[u8]]) -> Option<Vec<String>> {
+    if is_cuobjdump(program) {
+        return None;
+    }
+    let functions: Vec<_> = cubins.iter().map(|cubin| cubin::functions(cubin)).collect::<Option<_>>()?;
+    let code: Vec<&[u8]> = functions.iter().flatten().map(|(_, code)| *code).collect();
+    let options = ["--no-dataflow", "--binary", &target.replace("sm_", "SM")];
+    let text = run(program, &options, &code)?;
+    let mut lines = text.lines().filter_map(|line| Some((address(line)?, line))).peekable();
+    let mut end = 0;
+    let mut of_function = |(name, code): &(&str, &[u8])| {
+        let begin = end;
+        end += code.len();
+        let mut text = format!(".text.{name}:\n");
+        let mut count = 0;
+        while let Some((_, line)) = lines.next_if(|(address, _)| (begin..end).contains(address)) {
+            count += 1;
+            text += line;
+            text.push('\n');
+        }
+        (count * INSTRUCTION_BYTES == code.len()).then_some(text)
+    };
+    functions.iter().map(|functions| functions.iter().map(&mut of_function).collect()).collect()
+}
+
+/// Disassembles the file of one CUBIN.
+fn disassemble_file(program: &Path, cubin: &[u8]) -> Option<String> {
+    run(program, &[if is_cuobjdump(program) { "-sass" } else { "-c" }], &[cubin])
+}
+
+/// What `program` prints about a file with these contents.
+fn run(program: &Path, options: &[&str], contents: &[&[u8]]) -> Option<String> {
     let mut file = tempfile::Builder::new().suffix(".cubin").tempfile().ok()?;
-    file.write_all(cubin).ok()?;
+    contents.iter().try_for_each(|part| file.write_all(part)).ok()?;
     file.flush().ok()?;
-    let option = if program.file_stem() == Some(OsStr::new("cuobjdump")) { "-sass" } else { "-c" };
-    let output = Command::new(program).arg(option).arg(file.path()).stdin(Stdio::null()).output().ok()?;
+    let output = Command::new(program).args(options).arg(file.path()).stdin(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn is_cuobjdump(program: &Path) -> bool {
+    program.file_stem() == Some(OsStr::new("cuobjdump"))
+}
+
+/// Address of an instruction in a line such as `/*06c0*/ EXIT ;`.
+fn address(line: &str) -> Option<usize> {
+    usize::from_str_radix(line.trim_start().strip_prefix("/*")?.split_once("*/")?.0, 16).ok()
 }
 
 /// Lists the distinct arithmetic opcodes of a disassembly, in the order of first appearance.
@@ -144,9 +205,7 @@ fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
             places.insert(label.to_string(), instructions.len());
         }
         let Some(instruction) = SassLine::parse(line) else { continue };
-        let address = line.trim_start_matches("/*").split("*/").next().unwrap_or_default();
-        let address = u64::from_str_radix(address, 16).unwrap_or(u64::MAX);
-        places.insert(format!("{address:#x}"), instructions.len());
+        places.insert(format!("{:#x}", address(line).unwrap_or(usize::MAX)), instructions.len());
         let target = instruction.operands.last().copied().filter(|_| instruction.opcode.starts_with("BRA"));
         let target = target.map(|name| name.trim_matches(['`', '(', ')']).to_string());
         instructions.push(instruction);
@@ -209,12 +268,8 @@ impl<'a> SassLine<'a> {
     /// Parses `/*06c0*/ @P0 HMMA.16816.F32.BF16 R8, R12, R18, R8 ;`.
     /// Returns `None` for other lines, and for instructions that never execute.
     fn parse(line: &'a str) -> Option<Self> {
-        let rest = line.trim_start().strip_prefix("/*")?;
-        let (address, rest) = rest.split_once("*/")?;
-        if address.is_empty() || !address.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return None;
-        }
-        let mut text = rest.split_once(';')?.0.trim();
+        address(line)?;
+        let mut text = line.split_once("*/")?.1.split_once(';')?.0.trim();
         if let Some(predicated) = text.strip_prefix('@') {
             let (predicate, instruction) = predicated.split_once(char::is_whitespace)?;
             if matches!(predicate, "!PT" | "!UPT") {
