@@ -46,7 +46,7 @@ fn every_rule_of_the_shipped_models_agrees_on_corners_and_random_tiles() {
             tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(100)));
         }
         if (4..=128).contains(&i.stored_k()) {
-            tiles.extend(&inputs::stream::tiles(i, 1, 0, (4_000 / (i.m * i.n)).max(2)));
+            tiles.extend(&inputs::stream::tiles(i, 1, 0, (2_000 / (i.m * i.n)).max(2)));
         }
         if let Some(difference) = difference(&program.evaluator, i, &tiles) {
             panic!("{}: {difference}", program.name());

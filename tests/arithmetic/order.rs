@@ -108,7 +108,7 @@ fn the_tree_of_random_arithmetics_is_found_where_terms_can_be_far_enough_apart()
     let (mut decided, mut wide, mut all) = (0, 0, 0);
     for name in names {
         let i = isa::all().iter().find(|i| i.name == name).unwrap();
-        for seed in 0..amount(50, 300) as u64 {
+        for seed in 0..amount(50, 150) as u64 {
             let head =
                 "name = \"random\"\ntitle = \"random\"\nversion = 1\n[[rule]]\nevidence = [{ assumed = \"random\" }]\n";
             let text = format!("{head}instructions = [\"{name}\"]\n{}", trees::lines(i, seed));

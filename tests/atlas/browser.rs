@@ -54,7 +54,7 @@ fn the_evaluator_gives_the_d_of_the_reference_in_a_browser() {
     if !has_tool("chromium", Need::Chromium) {
         return;
     }
-    let subjects = subjects::of_models(amount(20_000, 100_000));
+    let subjects = subjects::of_models(amount(20_000, 50_000));
     let scripts =
         html! { @for name in ["evaluator.js", "programs.js", "cases.js", "check.js"] { script src=(name) { } } };
     let files = [

@@ -26,15 +26,15 @@ fn assert_cases_agree(name: &str, subjects: &[Subject]) {
 
 #[test]
 fn every_program_of_the_shipped_models_gives_the_d_of_the_reference() {
-    let subjects = subjects::of_models(amount(50_000, 200_000));
+    let subjects = subjects::of_models(amount(50_000, 100_000));
     assert!(subjects.len() > 100, "{} programs", subjects.len());
-    assert!(subjects::count(&subjects) >= amount(50_000, 200_000));
+    assert!(subjects::count(&subjects) >= amount(50_000, 100_000));
     assert_cases_agree("models", &subjects);
 }
 
 #[test]
 fn random_arithmetics_give_the_d_of_the_reference() {
-    assert_cases_agree("random", &subjects::at_random(amount(400, 4000), 12));
+    assert_cases_agree("random", &subjects::at_random(amount(400, 2000), 12));
 }
 
 /// Rows that `explain` makes of one explanation, or of two side by side.
@@ -83,7 +83,7 @@ fn alone(subjects: &[Subject]) -> Vec<(Vec<usize>, &Case)> {
 
 #[test]
 fn steps_of_the_shipped_models_are_those_that_explain_tells() {
-    let subjects = subjects::of_models(amount(1000, 10_000));
+    let subjects = subjects::of_models(amount(1000, 4000));
     assert_steps_agree("steps-models", &subjects, &alone(&subjects));
 }
 
@@ -95,7 +95,7 @@ fn steps_of_random_arithmetics_are_those_that_explain_tells() {
 
 #[test]
 fn two_arithmetics_stand_side_by_side_as_explain_shows_them() {
-    let subjects = subjects::of_models(amount(1000, 10_000));
+    let subjects = subjects::of_models(amount(1000, 4000));
     let shape = |subject: &Subject| {
         let i = subject.instruction();
         (

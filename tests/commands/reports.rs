@@ -55,7 +55,7 @@ fn compare(h200: &Profile, simulated: &Profile) {
 
 #[test]
 fn the_simulated_hopper_gets_the_inputs_of_the_h200_and_gives_the_same_bits() {
-    let every = amount(128, 8);
+    let every = amount(128, 16);
     for (at, op) in ["multiply", "inner-product", "accumulate", "dot"].into_iter().enumerate() {
         let h200 = profile(&kept("h200", &format!("probe-{op}.json")));
         // Other instructions for each operation.

@@ -47,7 +47,7 @@ fn executed(command: &str, model: &str) -> (Vec<&'static Instruction>, Vec<&'sta
 
 /// Compares each of the instructions on adversarial cases with the model that the program asks for.
 fn agree(command: &str, model: &str, instructions: &[&Instruction]) {
-    let cases: u64 = amount(100_000, 1_000_000);
+    let cases: u64 = amount(100_000, 400_000);
     let device = format!("exec:{command}");
     let cases_asked = cases.to_string();
     let names = instructions.iter().flat_map(|i| ["--instr", i.name.as_str()]);
@@ -100,7 +100,7 @@ fn what_qemu_computes_is_identified_from_nothing() {
     let arm = Model::load("arm").unwrap();
     for name in names {
         let i = isa::find(name).unwrap();
-        let tiles = record_batch(&i, 5, amount(5_000, 100_000));
+        let tiles = record_batch(&i, 5, amount(5_000, 40_000));
         let [computed, expected] = [&identified, &arm].map(|model| model.evaluator(&i).unwrap().execute(&tiles));
         assert!(computed == expected, "{name}");
     }

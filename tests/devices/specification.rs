@@ -56,7 +56,7 @@ fn models_of_a_text_compute_what_an_independent_program_reads_in_it() {
         ("rdna4", "", "rdna4", instructions(&["gfx1201"])),
     ] {
         assert!(names.len() >= 5, "{model}");
-        for row in verified(&device(program, flags), &names, amount(500, 4_000), Some(model)) {
+        for row in verified(&device(program, flags), &names, amount(500, 2_000), Some(model)) {
             assert_eq!((&row["differing"], &row["model"]), (&json!(0), &json!(model)), "{row}");
         }
     }
