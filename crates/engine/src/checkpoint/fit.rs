@@ -351,6 +351,13 @@ impl<'a> ArraysFit<'a, '_> {
             }
             quantised.nested = Some(scales_of);
         }
+        let described = parts.bits.as_ref().and_then(|name| part(name)).filter(|(_, bits)| bits.complete && bits.len() == 1);
+        if let Some((_, said)) = described
+            && let [bits] = self.numbers(said)?[..]
+            && bits != f64::from(format.bits)
+        {
+            doubts.push(format!("'{}' says {bits} bits of codes, and the arrays have {}", said.name, format.bits));
+        }
         let rows = of.count * of.rows;
         let content = TensorContent::Quantised(Quantised {
             row_bytes: (array.data.1 as usize).checked_div(rows).unwrap_or(0),
