@@ -174,7 +174,10 @@ impl ArraysFit<'_, '_> {
         let (bits, word) = (format.bits as usize, tensor_part_word(format.bits as usize));
         // Rows of codes of 3 bits are filled up to whole words.
         let fits = match (word, &array.shape[..]) {
-            (1, _) => (count * bits).div_ceil(8) as u64 == array.data.1,
+            // Floating-point types are another view of the bytes.
+            (1, _) => {
+                (count * bits).div_ceil(8) as u64 == array.data.1 && (array.width == 1 || array.kind.is_floating())
+            }
             (_, [lines, columns]) if *columns > 0 => {
                 count.is_multiple_of(*columns) && (count / columns).div_ceil(8 * word / bits) == *lines && array.width == word
             }

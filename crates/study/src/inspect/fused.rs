@@ -8,7 +8,7 @@ use crate::{
     Result,
     base::visible::one_line,
     checkpoint::{Checkpoint, CheckpointTensor, TensorContent, aliases},
-    tensor::{TensorPiece, fused_parts},
+    tensor::{Matrices, TensorPiece, fused_parts},
 };
 
 /// Rows of each part by which the order of rows is found.
@@ -48,14 +48,6 @@ fn in_rows(tensor: &CheckpointTensor) -> CheckpointTensor {
         tensor.read_shape.push(1);
     }
     tensor
-}
-
-/// Number of matrices, rows of each, and columns.
-pub(super) fn extents(shape: &[usize]) -> [usize; 3] {
-    match shape {
-        [leading @ .., rows, columns] => [leading.iter().product(), *rows, *columns],
-        _ => [1, 1, shape.iter().product()],
-    }
 }
 
 /// The orders of parts that are tried, the usual first.
@@ -132,7 +124,7 @@ impl<'a> Fused<'a> {
             return Ok(row);
         };
         let order = self.order(&sizes)?;
-        let [count, rows, _] = extents(&part.read_shape);
+        let Matrices { count, rows, .. } = Matrices::of(&part.read_shape);
         let places = (0..count * rows).map(|row| order.place(&sizes, number, row)).collect();
         let whole = reader((whole_in, &whole), Some(places))?;
         let part = reader((part_in, &part), part_in.unpaired(&part.name, rows))?;
@@ -163,11 +155,12 @@ impl<'a> Fused<'a> {
 
     /// Rows of the parts, if they are the rows of the fused tensor.
     fn sizes(&self) -> Option<Vec<usize>> {
-        let [matrices, all, row] = extents(&in_rows(self.whole.1).read_shape);
-        let parts: Vec<[usize; 3]> = self.parts.iter().map(|(_, part)| extents(&in_rows(part).read_shape)).collect();
-        let fit = parts.iter().all(|[count, rows, columns]| (*count, *columns) == (matrices, row) && *rows > 0);
-        let sizes: Vec<usize> = parts.iter().map(|[_, rows, _]| *rows).collect();
-        (fit && sizes.iter().sum::<usize>() == all).then_some(sizes)
+        let whole = Matrices::of(&in_rows(self.whole.1).read_shape);
+        let parts: Vec<Matrices> =
+            self.parts.iter().map(|(_, part)| Matrices::of(&in_rows(part).read_shape)).collect();
+        let fit = parts.iter().all(|part| (part.count, part.columns) == (whole.count, whole.columns) && part.rows > 0);
+        let sizes: Vec<usize> = parts.iter().map(|part| part.rows).collect();
+        (fit && sizes.iter().sum::<usize>() == whole.rows).then_some(sizes)
     }
 
     /// The order whose rows are nearest to those of the parts; the usual one, unless another is much nearer.
@@ -178,7 +171,7 @@ impl<'a> Fused<'a> {
         let mut distances = vec![0.0; all.len()];
         for (number, (checkpoint, part)) in self.parts.iter().enumerate() {
             let part = in_rows(part);
-            let [_, rows, columns] = extents(&part.read_shape);
+            let Matrices { rows, columns, .. } = Matrices::of(&part.read_shape);
             let part = reader((checkpoint, &part), checkpoint.unpaired(&part.name, rows))?;
             let one = |row: usize| TensorPiece { rows: row..row + 1, columns: 0..columns };
             for at in 0..SAMPLE {
