@@ -241,7 +241,8 @@ fn gguf_of_a_llama_has_its_names_types_and_order_of_rows_and_of_another_model_it
     ];
     Arrays { arrays, ..Arrays::default() }.write(&model.path("model/model.safetensors")).unwrap();
     let describe = |kind: &str| {
-        let heads = r#""num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 1, "rms_norm_eps": 1e-5"#;
+        let heads =
+            r#""num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 1, "rms_norm_eps": 1e-5"#;
         fs::write(model.path("model/config.json"), format!(r#"{{"model_type": "{kind}", {heads}}}"#)).unwrap();
     };
     // Row 2i + j of a head is row i of its half j.
@@ -276,7 +277,8 @@ fn gguf_of_a_llama_has_its_names_types_and_order_of_rows_and_of_another_model_it
     describe("llama");
     model.run("convert", &["--to", "q8-0", "--include", "*q_proj*", "--input", &input, "--out", &out]);
     let file = ArrayFile::open(Path::new(&out)).unwrap();
-    let types: Vec<String> = file.arrays.iter().map(|array| format!("{} {}", array.name, array.kind.type_name())).collect();
+    let types: Vec<String> =
+        file.arrays.iter().map(|array| format!("{} {}", array.name, array.kind.type_name())).collect();
     assert!(types.contains(&"blk.0.attn_q.weight Q8_0".into()) && types.contains(&"blk.0.attn_norm.weight F32".into()));
     // Without heads, and in codes, rows are not put in order.
     fs::write(model.path("model/config.json"), r#"{"model_type": "llama"}"#).unwrap();

@@ -188,7 +188,9 @@ fn doubt_lone_scales(tensors: &mut [CheckpointTensor], arrays: &Arrays, layouts:
         let stems = parts.iter().filter_map(|parts| Some((parts, parts.scale.stem(&tensor.name)?)));
         let mut codes = stems.map(|(parts, stem)| arrays.get(&with_stem(&parts.codes.name, stem)).is_some()).peekable();
         if codes.peek().is_some() && !codes.any(|is_there| is_there) {
-            tensor.doubts.push("the codes of these scales are not here: they are missing, or lie in another file".into());
+            tensor
+                .doubts
+                .push("the codes of these scales are not here: they are missing, or lie in another file".into());
         }
     }
 }

@@ -359,7 +359,8 @@ impl<'a> ArraysFit<'a, '_> {
             }
             quantised.nested = Some(scales_of);
         }
-        let described = parts.bits.as_ref().and_then(|name| part(name)).filter(|(_, bits)| bits.complete && bits.len() == 1);
+        let described =
+            parts.bits.as_ref().and_then(|name| part(name)).filter(|(_, bits)| bits.complete && bits.len() == 1);
         if let Some((_, said)) = described
             && let [bits] = self.numbers(said)?[..]
             && bits != f64::from(format.bits)

@@ -33,7 +33,8 @@ const NUMBERS: [(&str, &str); 7] = [
     ("vocab_size", "vocab_size"),
 ];
 /// The same for real numbers.
-const REALS: [(&str, &str); 2] = [("attention.layer_norm_rms_epsilon", "rms_norm_eps"), ("rope.freq_base", "rope_theta")];
+const REALS: [(&str, &str); 2] =
+    [("attention.layer_norm_rms_epsilon", "rms_norm_eps"), ("rope.freq_base", "rope_theta")];
 
 /// A model that llama.cpp reads.
 #[derive(Debug)]

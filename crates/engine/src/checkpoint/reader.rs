@@ -243,6 +243,9 @@ impl<'a> TensorReader<'a> {
         else {
             return Ok(None);
         };
+        if let Some(rows) = &self.rows {
+            return self.by_rows(rows, piece, |reader, run| Ok(reader.rests(run)?.unwrap_or_default())).map(Some);
+        }
         let array = &self.file.arrays[*array];
         let mut bytes = vec![0; piece.len() * 8];
         self.file.read(array, piece.start(self.of.columns), &mut bytes)?;

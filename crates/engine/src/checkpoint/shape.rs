@@ -179,7 +179,9 @@ impl ArraysFit<'_, '_> {
                 (count * bits).div_ceil(8) as u64 == array.data.1 && (array.width == 1 || array.kind.is_floating())
             }
             (_, [lines, columns]) if *columns > 0 => {
-                count.is_multiple_of(*columns) && (count / columns).div_ceil(8 * word / bits) == *lines && array.width == word
+                count.is_multiple_of(*columns)
+                    && (count / columns).div_ceil(8 * word / bits) == *lines
+                    && array.width == word
             }
             _ => false,
         };

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     compare::{SAME_BYTES, SAME_VALUES, compare},
+    fused,
     likeness::WITHIN_A_STEP,
-    fused, partners,
+    partners,
     survey::Survey,
     table::{CheckpointTensorRow, ComparedTensorRow, format_name},
 };

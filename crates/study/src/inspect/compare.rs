@@ -86,9 +86,7 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     }
     let (first, second): (Side, Side) = ((first.0, &one), (second.0, &other));
     // Rows of q and k lie in pairs in GGUF, and not in other files.
-    let rows = |(checkpoint, tensor): Side| {
-        checkpoint.unpaired(&tensor.name, Matrices::of(&tensor.read_shape).rows)
-    };
+    let rows = |(checkpoint, tensor): Side| checkpoint.unpaired(&tensor.name, Matrices::of(&tensor.read_shape).rows);
     let rows = match (rows(first), rows(second)) {
         (Some(_), Some(_)) => (None, None),
         rows => rows,

@@ -120,7 +120,7 @@ impl<'a> Fused<'a> {
         }
         let Some(sizes) = self.sizes() else {
             let shape = &whole.shape;
-            row.finding = format!("not compared: the shape of '{name}', {shape:?}, has not the rows of its parts");
+            row.finding = format!("not compared: '{name}' has the shape {shape:?}, and its parts have other rows");
             return Ok(row);
         };
         let order = self.order(&sizes)?;
@@ -156,8 +156,7 @@ impl<'a> Fused<'a> {
     /// Rows of the parts, if they are the rows of the fused tensor.
     fn sizes(&self) -> Option<Vec<usize>> {
         let whole = Matrices::of(&in_rows(self.whole.1).read_shape);
-        let parts: Vec<Matrices> =
-            self.parts.iter().map(|(_, part)| Matrices::of(&in_rows(part).read_shape)).collect();
+        let parts: Vec<Matrices> = self.parts.iter().map(|(_, part)| Matrices::of(&in_rows(part).read_shape)).collect();
         let fit = parts.iter().all(|part| (part.count, part.columns) == (whole.count, whole.columns) && part.rows > 0);
         let sizes: Vec<usize> = parts.iter().map(|part| part.rows).collect();
         (fit && sizes.iter().sum::<usize>() == whole.rows).then_some(sizes)
