@@ -206,7 +206,15 @@ fn blocks_of_gguf_hold_the_values_of_the_format_and_the_metadata_of_the_input() 
         let file = ArrayFile::open(Path::new(&out)).unwrap();
         assert_eq!(file.metadata["general.architecture"], "llama");
         model.run("convert", &["--to", "f16", "--input", &out, "--out", &again]);
-        assert_eq!(ArrayFile::open(Path::new(&again)).unwrap().metadata, file.metadata);
+        // The type of the file follows what is written; the rest stays.
+        let mut metadata = file.metadata.clone();
+        let number = match to {
+            "q8-0" => "7",
+            "q4-0" => "2",
+            _ => "38",
+        };
+        assert_eq!(metadata.insert("general.file_type".into(), "1".into()).as_deref(), Some(number));
+        assert_eq!(ArrayFile::open(Path::new(&again)).unwrap().metadata, metadata);
     }
     let (input, out) = (model.at("model"), model.at("none.gguf"));
     model.refused(&["convert", "--to", "nvfp4", "--input", &input, "--out", &out], "GGUF files hold");
@@ -215,6 +223,99 @@ fn blocks_of_gguf_hold_the_values_of_the_format_and_the_metadata_of_the_input() 
         &["convert", "--to", "q4-1", "--input", &input, "--out", &model.at("none.safetensors")],
         "an offset for each block",
     );
+}
+
+#[test]
+fn gguf_of_a_llama_has_its_names_types_and_order_of_rows_and_of_another_model_its_names() {
+    let model = Model::new(3);
+    let name = |layer: &str| format!("model.layers.0.self_attn.{layer}.weight");
+    let (bf16, f32) = (format("bf16"), format("f32"));
+    let (q, k) = (drawn(64 * 256, 1), drawn(32 * 256, 2));
+    let norm: Vec<u8> = drawn(256, 4).chunks(4).flat_map(|value| value[2..].to_vec()).collect();
+    let arrays = vec![
+        array(&name("q_proj"), &[64, 256], f32, q.clone()),
+        array(&name("k_proj"), &[32, 256], f32, k.clone()),
+        array(&name("v_proj"), &[32, 256], f32, drawn(32 * 256, 3)),
+        array("model.layers.0.input_layernorm.weight", &[256], bf16, norm.clone()),
+        array("rotary.inv_freq", &[16], f32, drawn(16, 5)),
+    ];
+    Arrays { arrays, ..Arrays::default() }.write(&model.path("model/model.safetensors")).unwrap();
+    let describe = |kind: &str| {
+        let heads =
+            r#""num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 1, "rms_norm_eps": 1e-5"#;
+        fs::write(model.path("model/config.json"), format!(r#"{{"model_type": "{kind}", {heads}}}"#)).unwrap();
+    };
+    // Row 2i + j of a head is row i of its half j.
+    let ordered = |rows: &[u8], heads: usize| {
+        let rows: Vec<&[u8]> = rows.chunks(4 * 256).collect();
+        let half = rows.len() / heads / 2;
+        let place = |row: usize| row / (2 * half) * 2 * half + row % 2 * half + row % (2 * half) / 2;
+        (0..rows.len()).flat_map(|row| rows[place(row)].to_vec()).collect::<Vec<u8>>()
+    };
+    let (input, out) = (model.at("model"), model.at("model.gguf"));
+    for (kind, architecture) in [("llama", "llama"), ("mistral", "llama"), ("qwen2", "qwen2")] {
+        describe(kind);
+        model.run("convert", &["--to", "f32", "--input", &input, "--out", &out]);
+        let file = ArrayFile::open(Path::new(&out)).unwrap();
+        let bytes = |name: &str| {
+            let array = file.arrays.iter().find(|array| array.name == name).unwrap_or_else(|| panic!("{kind}: {name}"));
+            file.array(array).unwrap().bytes.into_owned()
+        };
+        let expected = match architecture {
+            "llama" => [ordered(&q, 4), ordered(&k, 2)],
+            _ => [q.clone(), k.clone()],
+        };
+        assert!([bytes("blk.0.attn_q.weight"), bytes("blk.0.attn_k.weight")] == expected, "{kind}");
+        assert!(bytes("blk.0.attn_v.weight") == drawn(32 * 256, 3) && bytes("rotary.inv_freq") == drawn(16, 5));
+        let entry = |key: &str| file.metadata[key].as_str();
+        assert_eq!([entry("general.architecture"), entry("general.file_type")], [architecture, "0"]);
+        assert_eq!(entry(&format!("{architecture}.attention.head_count_kv")), "2");
+        let answer = model.run("inspect", &[&input, &out])["answer"].clone();
+        assert_eq!(answer, "5 tensors have the same values in both.", "{kind}");
+    }
+    // Vectors that are not converted are of f32 too; patterns and plans have the names of the input.
+    describe("llama");
+    model.run("convert", &["--to", "q8-0", "--include", "*q_proj*", "--input", &input, "--out", &out]);
+    let file = ArrayFile::open(Path::new(&out)).unwrap();
+    let types: Vec<String> =
+        file.arrays.iter().map(|array| format!("{} {}", array.name, array.kind.type_name())).collect();
+    assert!(types.contains(&"blk.0.attn_q.weight Q8_0".into()) && types.contains(&"blk.0.attn_norm.weight F32".into()));
+    // Without heads, and in codes, rows are not put in order.
+    fs::write(model.path("model/config.json"), r#"{"model_type": "llama"}"#).unwrap();
+    model.refused(&["convert", "--to", "f16", "--input", &input, "--out", &out], "does not divide into heads");
+    describe("llama");
+    let codes = model.at("model/codes.safetensors");
+    model.run("convert", &["--to", "mxfp4", "--input", &model.at("model/model.safetensors"), "--out", &codes]);
+    model.refused(&["convert", "--to", "f32", "--input", &codes, "--out", &out], "convert the file to f32 first");
+}
+
+#[test]
+fn a_plan_leaves_out_tensors_with_unsound_values_and_says_so() {
+    let model = Model::new(7);
+    let sound = weights(7);
+    let formats = ["--to", "mxfp4,e4m3", "--budget", "6"];
+    let plan = |arrays: Vec<Array<'static>>| {
+        let path = model.path("mixed.safetensors");
+        Arrays { arrays, ..Arrays::default() }.write(&path).unwrap();
+        model.run("quantise", &[&[path.to_str().unwrap()][..], &formats].concat())
+    };
+    let names = |report: &Value| {
+        let rows = report["tables"]["plan"].as_array().unwrap().iter();
+        rows.map(|row| row["tensor"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let right = plan(sound.clone());
+    for value in [f32::NAN, f32::INFINITY, -3e38] {
+        let mut bytes = drawn(16 * 256, 1);
+        bytes[40..44].copy_from_slice(&value.to_le_bytes());
+        let mut arrays = sound.clone();
+        arrays.push(array("model.layers.1.q_proj.weight", &[16, 256], format("f32"), bytes));
+        let mixed = plan(arrays);
+        // The plan of the others is the same, and the first sentence names the tensor.
+        assert_eq!(mixed["tables"]["plan"], right["tables"]["plan"], "{value}");
+        assert!(!names(&mixed).iter().any(|name| name.contains("layers.1")));
+        let answer = mixed["answer"].as_str().unwrap();
+        assert!(answer.contains("model.layers.1.q_proj.weight"), "{value}: {answer}");
+    }
 }
 
 /// Integers of 32 bits of an array.

@@ -14,6 +14,8 @@ type Result<T> = std::result::Result<T, String>;
 pub(super) const MAGIC: &[u8] = b"GGUF";
 /// Alignment of the data without `general.alignment`, in bytes.
 pub(super) const ALIGNMENT: u64 = 32;
+/// Entry with the type of the most of the file.
+pub(super) const FILE_TYPE: &str = "general.file_type";
 /// Limit of a name or a text that is kept, in bytes; longer texts are skipped.
 const LONGEST_NAME: u64 = 1 << 12;
 /// Dimensions of a tensor, at most; ggml has 4.
@@ -97,19 +99,32 @@ pub(super) fn blocks_of(name: &str) -> Option<Content> {
     TYPES.iter().find(|tensor_type| tensor_type.name == name).map(|tensor_type| Content::Other(tensor_type.name))
 }
 
-/// Number of the entries of the metadata, the byte after them, and the alignment.
-pub(super) fn entries(file: impl Read, length: u64) -> Result<(u64, u64, u64)> {
+/// Entries of the metadata.
+pub(super) struct Entries {
+    pub(super) count: u64,
+    /// Byte after them.
+    pub(super) end: u64,
+    pub(super) alignment: u64,
+    /// Byte where the number of the file's type begins, if there is one.
+    pub(super) file_type: Option<u64>,
+}
+
+/// The entries of a file.
+pub(super) fn entries(file: impl Read, length: u64) -> Result<Entries> {
     let mut header = Header { file, at: 0, length };
     header.bytes(MAGIC.len() as u64 + 4 + 8)?;
-    let (count, mut alignment) = (header.long()?, ALIGNMENT);
+    let (count, mut alignment, mut file_type) = (header.long()?, ALIGNMENT, None);
     for _ in 0..count {
         let (key, kind) = (header.name("key")?, header.word()?);
+        let place = header.at;
         let value = header.value(kind, 0)?;
-        if let (true, Some(given)) = (key == "general.alignment", value.and_then(|text| text.parse().ok())) {
-            alignment = given;
+        match (key.as_str(), value.and_then(|text| text.parse().ok())) {
+            ("general.alignment", Some(given)) => alignment = given,
+            (FILE_TYPE, Some(_)) => file_type = Some(place),
+            _ => {}
         }
     }
-    Ok((count, header.at, alignment))
+    Ok(Entries { count, end: header.at, alignment, file_type })
 }
 
 /// Reads a header and counts its bytes.

@@ -2,7 +2,7 @@
 //!
 //! Files that come from others have the least metadata that readers ask for.
 
-use std::{fs::File, path::Path};
+use std::{collections::BTreeMap, fs::File, path::Path};
 
 use super::{Content, NewArray, gguf, wrong};
 use crate::{
@@ -17,9 +17,14 @@ const MOST_DIMENSIONS: usize = 4;
 const LONGEST_NAME: usize = 63;
 /// Types of entries.
 const WORD: u32 = 4;
+const REAL: u32 = 6;
 const TEXT: u32 = 8;
 /// Entry with the version of the blocks' layouts, and the version.
 const QUANTIZATION: (&str, u32) = ("general.quantization_version", 2);
+
+/// Types of tensors, each with the number of a file that is mostly of it, as `gguf` 0.19.0 has them.
+const FILE_TYPES: [(&str, u32); 7] =
+    [("F32", 0), ("F16", 1), ("Q4_0", 2), ("Q4_1", 3), ("Q8_0", 7), ("BF16", 32), ("MXFP4", 38)];
 
 /// Entries of the metadata of a GGUF file, as their bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +32,8 @@ pub struct GgufEntries {
     count: u64,
     bytes: Vec<u8>,
     alignment: u64,
+    /// Place of the number of the file's type.
+    file_type: Option<usize>,
 }
 
 fn with_length(text: &str) -> Vec<u8> {
@@ -36,13 +43,41 @@ fn with_length(text: &str) -> Vec<u8> {
 impl GgufEntries {
     /// The entries of a model of this architecture, and no others.
     pub fn of_architecture(name: &str) -> GgufEntries {
-        let mut bytes = with_length("general.architecture");
-        bytes.extend(TEXT.to_le_bytes());
-        bytes.extend(with_length(name));
-        bytes.extend(with_length(QUANTIZATION.0));
-        bytes.extend(WORD.to_le_bytes());
-        bytes.extend(QUANTIZATION.1.to_le_bytes());
-        GgufEntries { count: 2, bytes, alignment: gguf::ALIGNMENT }
+        let mut entries = GgufEntries { count: 0, bytes: Vec::new(), alignment: gguf::ALIGNMENT, file_type: None };
+        entries.push("general.architecture", TEXT, &with_length(name));
+        entries.push_word(QUANTIZATION.0, QUANTIZATION.1);
+        entries
+    }
+
+    fn push(&mut self, key: &str, kind: u32, value: &[u8]) {
+        self.count += 1;
+        self.bytes.extend([&with_length(key), &kind.to_le_bytes()[..], value].concat());
+    }
+
+    /// Adds a number without a sign.
+    pub fn push_word(&mut self, key: &str, value: u32) {
+        self.push(key, WORD, &value.to_le_bytes());
+    }
+
+    /// Adds a real number.
+    pub fn push_real(&mut self, key: &str, value: f32) {
+        self.push(key, REAL, &value.to_le_bytes());
+    }
+
+    /// Sets the type of the file to that of the most values of its arrays; another type than those that are written stays.
+    pub fn set_file_type(&mut self, arrays: &[NewArray]) {
+        let mut values: BTreeMap<String, usize> = BTreeMap::new();
+        for array in arrays {
+            *values.entry(array.kind.type_name()).or_default() += array.shape.iter().product::<usize>();
+        }
+        let most = values.into_iter().max_by_key(|(_, count)| *count);
+        let Some((_, number)) = most.and_then(|(name, _)| FILE_TYPES.iter().find(|(known, _)| *known == name)) else {
+            return;
+        };
+        match self.file_type {
+            Some(place) => self.bytes[place..place + 4].copy_from_slice(&number.to_le_bytes()),
+            None => self.push_word(gguf::FILE_TYPE, *number),
+        }
     }
 
     /// All entries of the GGUF file at `path`.
@@ -52,11 +87,11 @@ impl GgufEntries {
     pub fn read(path: &Path) -> Result<GgufEntries> {
         let (file, length): (File, u64) = text::open(path).map_err(|cause| wrong(path, &cause))?;
         let read = gguf::entries(std::io::BufReader::new(&file), length);
-        let (count, end, alignment) = read.map_err(|cause| wrong(path, &cause))?;
+        let gguf::Entries { count, end, alignment, file_type } = read.map_err(|cause| wrong(path, &cause))?;
         let start = (gguf::MAGIC.len() + 4 + 8 + 8) as u64;
         let mut bytes = vec![0; (end - start) as usize];
         places::read_at(&file, start, &mut bytes).map_err(|error| wrong(path, &format!("cannot be read: {error}")))?;
-        Ok(GgufEntries { count, bytes, alignment })
+        Ok(GgufEntries { count, bytes, alignment, file_type: file_type.map(|place| (place - start) as usize) })
     }
 }
 

@@ -189,6 +189,12 @@ impl ArrayFile {
         Ok(())
     }
 
+    /// The same open files with one of the arrays.
+    pub(crate) fn only(&self, array: usize) -> ArrayFile {
+        let arrays = vec![self.arrays[array].clone()];
+        ArrayFile { files: self.files.clone(), arrays, metadata: BTreeMap::new() }
+    }
+
     /// The same open files, with computed arrays of f32 in the places of some, and without metadata.
     ///
     /// Other arrays stay if `keep` accepts their names.

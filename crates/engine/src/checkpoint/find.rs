@@ -7,7 +7,7 @@ use super::{
     converted::is_converted,
     fit::{Misfit, fit},
     ignored,
-    layout::Layout,
+    layout::{Layout, Storage, with_stem},
     tensor::{CheckpointTensor, TensorContent},
     undecoded,
 };
@@ -145,6 +145,7 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
         }
     }
     contents.tensors.sort_by(|x, y| x.name.cmp(&y.name));
+    doubt_lone_scales(&mut contents.tensors, &arrays, layouts);
     if let Some(config) = config.filter(|_| !given) {
         ignored::doubt(&mut contents.tensors, file, config);
     }
@@ -174,6 +175,24 @@ fn described(quantised: &mut BTreeMap<usize, CheckpointTensor>, layouts: &[Layou
     let is_read = quantised.values().any(|tensor| tensor.named_by == "config" || tensor.layouts.iter().any(has_method));
     let what = if undecoded::is_known(method) { "which is not decoded" } else { "which no layout has" };
     (!is_read).then(|| format!("{} names '{method}', {what}.", config.file()))
+}
+
+/// Adds a doubt to scales of weights whose codes are not in the file, under any layout.
+fn doubt_lone_scales(tensors: &mut [CheckpointTensor], arrays: &Arrays, layouts: &[Layout]) {
+    let parts = layouts.iter().filter_map(|layout| match &layout.storage {
+        Storage::Arrays(parts) if parts.scale.name.contains("weight") => Some(parts),
+        _ => None,
+    });
+    let parts: Vec<_> = parts.collect();
+    for tensor in tensors.iter_mut().filter(|tensor| matches!(tensor.content, TensorContent::Plain(_))) {
+        let stems = parts.iter().filter_map(|parts| Some((parts, parts.scale.stem(&tensor.name)?)));
+        let mut codes = stems.map(|(parts, stem)| arrays.get(&with_stem(&parts.codes.name, stem)).is_some()).peekable();
+        if codes.peek().is_some() && !codes.any(|is_there| is_there) {
+            tensor
+                .doubts
+                .push("the codes of these scales are not here: they are missing, or lie in another file".into());
+        }
+    }
 }
 
 /// True if there is a description, and it names the layout.

@@ -98,14 +98,22 @@ pub(super) fn fit(
             }
             let tensor = |codes: &Codes| ArraysFit { arrays, layout, parts, codes, at, array, config }.fit();
             let first = tensor(&layout.codes);
-            // Codes of other formats have other shapes.
+            // Codes of other formats have other shapes, or an array says how many bits they have.
+            let is_doubted = |fitted: &Fitting<CheckpointTensor>| match fitted {
+                Ok(tensor) => parts.bits.is_some() && !tensor.doubts.is_empty(),
+                Err(unfit) => matches!(unfit, Unfit::Misfit(_)),
+            };
             let mut others = layout
                 .codes
                 .others
                 .iter()
-                .filter(|_| matches!(first, Err(Unfit::Misfit(_))))
+                .filter(|_| is_doubted(&first))
                 .map(|format| tensor(&Codes { format: Some(format), ..layout.codes.clone() }));
-            others.find(|other| !matches!(other, Err(Unfit::Misfit(_)))).unwrap_or(first)
+            let is_better = |other: &Fitting<CheckpointTensor>| match (&first, other) {
+                (Ok(_), other) => other.is_ok() && !is_doubted(other),
+                (Err(_), other) => !matches!(other, Err(Unfit::Misfit(_))),
+            };
+            others.find(is_better).unwrap_or(first)
         }
     };
     if let Ok(tensor) = &mut outcome {
@@ -350,6 +358,14 @@ impl<'a> ArraysFit<'a, '_> {
                 return wrong_shape(of_scales, format!("and scales {:?}", scales.shape));
             }
             quantised.nested = Some(scales_of);
+        }
+        let described =
+            parts.bits.as_ref().and_then(|name| part(name)).filter(|(_, bits)| bits.complete && bits.len() == 1);
+        if let Some((_, said)) = described
+            && let [bits] = self.numbers(said)?[..]
+            && bits != f64::from(format.bits)
+        {
+            doubts.push(format!("'{}' says {bits} bits of codes, and the arrays have {}", said.name, format.bits));
         }
         let rows = of.count * of.rows;
         let content = TensorContent::Quantised(Quantised {

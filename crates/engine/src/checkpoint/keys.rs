@@ -64,6 +64,7 @@ struct CodeKeys {
     name: Option<Spanned<String>>,
     stored: Option<Vec<String>>,
     shape: Option<Spanned<String>>,
+    bits: Option<Spanned<String>>,
     shape_metadata: Option<Spanned<String>>,
     #[serde(default)]
     flatten: bool,
@@ -410,6 +411,7 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
         tensor: starred(tensor)?,
         flatten: codes.flatten,
         shape: codes.shape.map(starred).transpose()?,
+        bits: codes.bits.map(starred).transpose()?,
         shape_metadata: codes.shape_metadata.map(starred).transpose()?,
         codes: part("codes", codes.name, codes.stored)?,
         scale_format: scale.format.as_ref().map(known).transpose()?,

@@ -66,6 +66,8 @@ pub(crate) struct ArrayParts {
     pub(crate) flatten: bool,
     /// Array that holds the shape.
     pub(crate) shape: Option<String>,
+    /// Array that says how many bits a code has.
+    pub(crate) bits: Option<String>,
     /// Entry of the metadata that holds the shape.
     pub(crate) shape_metadata: Option<String>,
     pub(crate) scale: ArrayPart,

@@ -11,7 +11,7 @@ named! {
         HighFirst = "high-first": "the high nibble has the even index";
         Halves = "halves": "of each block, low nibbles are the first half and high nibbles the second half";
         Parts = "parts": "of each run, the lowest bits of its bytes are the first part, the next bits the second";
-        TensorParts = "tensor-parts": "the highest bits of all bytes are the first part of the tensor";
+        TensorParts = "tensor-parts": "the highest bits of all words are the first part of the tensor";
     }
 }
 
@@ -28,7 +28,7 @@ pub enum Packing {
     Halves(usize),
     /// Nibbles of words of 32 bits: the place among eight of the one in each nibble, the lowest first.
     Ordered([u8; 8]),
-    /// The highest bits of all bytes are the first part of the tensor.
+    /// The highest bits of all words (bytes; for 3 bits, words of 32 bits) are the first part of the tensor.
     TensorParts,
 }
 

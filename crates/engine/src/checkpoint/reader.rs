@@ -21,8 +21,8 @@ pub struct TensorReader<'a> {
     pub(super) tensor: &'a CheckpointTensor,
     pub(super) of: Matrices,
     pub(super) parts: Arc<ReaderParts>,
-    /// Heads whose rows lie in pairs, one of each half.
-    heads: Option<usize>,
+    /// Rows of the file, in the order in which they are read; its own order without them.
+    rows: Option<Arc<[usize]>>,
 }
 
 /// Readers of the arrays of a tensor.
@@ -66,6 +66,11 @@ impl ReaderParts {
     }
 }
 
+/// Bytes of a word of [`Packing::TensorParts`]: one, if codes fill it.
+pub(super) fn tensor_part_word(bits: usize) -> usize {
+    if 8usize.is_multiple_of(bits.max(1)) { 1 } else { 4 }
+}
+
 /// The group of each column, from the array of this number.
 fn groups(file: &ArrayFile, tensor: &CheckpointTensor, quantised: &Quantised, array: usize) -> Result<Vec<usize>> {
     let of = Matrices::of(&tensor.read_shape);
@@ -98,30 +103,26 @@ impl<'a> TensorReader<'a> {
 
     /// The reader of a tensor, with readers of its arrays from [`ReaderParts::new`].
     pub(super) fn of_parts(file: &'a ArrayFile, tensor: &'a CheckpointTensor, parts: Arc<ReaderParts>) -> Self {
-        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts, heads: None }
+        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts, rows: None }
     }
 
-    /// The reader with the rows of each head in halves, where the file has them in pairs.
-    pub fn unpaired(self, heads: usize) -> TensorReader<'a> {
-        let rows = self.of.rows;
-        let fits = heads > 0 && rows.is_multiple_of(2 * heads);
-        TensorReader { heads: Some(heads).filter(|_| fits), ..self }
+    /// The reader of these rows of the file, in this order.
+    pub fn of_rows(self, rows: Vec<usize>) -> TensorReader<'a> {
+        TensorReader { rows: Some(rows.into()), ..self }
     }
 
-    /// Reads the rows of a piece one by one, each from its place in the file.
+    /// Reads the rows of a piece, each from its place in the file.
     fn by_rows(
         &self,
-        heads: usize,
+        rows: &[usize],
         piece: &TensorPiece,
         read: impl Fn(&TensorReader, &TensorPiece) -> Result<Vec<f64>>,
     ) -> Result<Vec<f64>> {
-        let plain = TensorReader { heads: None, parts: self.parts.clone(), ..*self };
-        let (head, half) = (self.of.rows / heads, self.of.rows / heads / 2);
+        let plain = TensorReader { rows: None, parts: self.parts.clone(), ..*self };
         let mut values = Vec::with_capacity(piece.len());
-        for row in piece.rows.clone() {
-            let (first, inside) = (row / head * head, row % head);
-            let place = first + 2 * (inside % half) + inside / half;
-            values.extend(read(&plain, &TensorPiece { rows: place..place + 1, columns: piece.columns.clone() })?);
+        for run in rows[piece.rows.clone()].chunk_by(|row, next| row + 1 == *next) {
+            let rows = run[0]..run[0] + run.len();
+            values.extend(read(&plain, &TensorPiece { rows, columns: piece.columns.clone() })?);
         }
         Ok(values)
     }
@@ -134,8 +135,8 @@ impl<'a> TensorReader<'a> {
     ///
     /// Values of a plain array are exact, and values of a quantised one rounded once, to `f32`.
     pub fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
-        if let Some(heads) = self.heads {
-            return self.by_rows(heads, piece, |reader, row| reader.values(row, reading));
+        if let Some(rows) = &self.rows {
+            return self.by_rows(rows, piece, |reader, run| reader.values(run, reading));
         }
         let quantised = match (&*self.parts, self.tensor.quantised()) {
             (ReaderParts::Plain { array, elements }, _) => {
@@ -160,8 +161,8 @@ impl<'a> TensorReader<'a> {
     /// # Errors
     /// As [`TensorReader::values`].
     pub fn half_steps(&self, piece: &TensorPiece) -> Result<Vec<f64>> {
-        if let Some(heads) = self.heads {
-            return self.by_rows(heads, piece, |reader, row| reader.half_steps(row));
+        if let Some(rows) = &self.rows {
+            return self.by_rows(rows, piece, |reader, run| reader.half_steps(run));
         }
         let Some(quantised) = self.tensor.quantised() else {
             // Half steps are relative, and subnormals have the least one.
@@ -242,6 +243,9 @@ impl<'a> TensorReader<'a> {
         else {
             return Ok(None);
         };
+        if let Some(rows) = &self.rows {
+            return self.by_rows(rows, piece, |reader, run| Ok(reader.rests(run)?.unwrap_or_default())).map(Some);
+        }
         let array = &self.file.arrays[*array];
         let mut bytes = vec![0; piece.len() * 8];
         self.file.read(array, piece.start(self.of.columns), &mut bytes)?;
@@ -338,20 +342,27 @@ impl<'a> TensorReader<'a> {
         Ok(codes.into_iter().map(|code| table[usize::from(code)]).collect())
     }
 
-    /// Codes of a piece where the highest bits of all bytes are the first part of the tensor.
+    /// Codes of a piece where the highest bits of all words are the first part of the tensor.
     fn tensor_parts(&self, quantised: &Quantised, piece: &TensorPiece, codes: &mut Vec<u8>) -> Result<()> {
         let (array, bits) = (&self.file.arrays[quantised.codes], quantised.format.bits as usize);
-        let part = (array.data.1 as usize).max(1);
+        let word = tensor_part_word(bits);
+        let (part, parts) = ((array.data.1 as usize / word).max(1), 8 * word / bits);
         for row in piece.rows.clone() {
             let mut first = row * self.of.columns + piece.columns.start;
             let end = first + piece.columns.len();
             while first < end {
                 let (number, at) = (first / part, first % part);
-                let mut bytes = vec![0; (end - first).min(part - at)];
-                self.file.read_bytes(array, at as u64, &mut bytes)?;
-                let shift = 8usize.saturating_sub(bits * (number + 1));
-                codes.extend(bytes.iter().map(|byte| byte >> shift & mask(bits)));
-                first += bytes.len();
+                let count = (end - first).min(part - at);
+                let mut bytes = vec![0; count * word];
+                self.file.read_bytes(array, (at * word) as u64, &mut bytes)?;
+                let shift = bits * (parts - 1).saturating_sub(number);
+                // The bits of a code lie in two bytes of its word, at most.
+                let code = |bytes: &[u8]| {
+                    let upper = bytes.get(shift / 8 + 1).copied().unwrap_or(0);
+                    (u16::from_le_bytes([bytes[shift / 8], upper]) >> (shift % 8)) as u8 & mask(bits)
+                };
+                codes.extend(bytes.chunks(word).map(code));
+                first += count;
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use super::{
     fit::{ArraysFit, Fitting, Unfit, misshapen, wrong_shape},
     layout::{StatePart, with_stem},
     packing::Packing,
+    reader::tensor_part_word,
     swizzle,
 };
 use crate::{
@@ -170,7 +171,21 @@ impl ArraysFit<'_, '_> {
         else {
             return misshapen(format!("the extents {shape:?} are too large"));
         };
-        if (count * format.bits as usize).div_ceil(8) as u64 != array.data.1 {
+        let (bits, word) = (format.bits as usize, tensor_part_word(format.bits as usize));
+        // Rows of codes of 3 bits are filled up to whole words.
+        let fits = match (word, &array.shape[..]) {
+            // Floating-point types are another view of the bytes.
+            (1, _) => {
+                (count * bits).div_ceil(8) as u64 == array.data.1 && (array.width == 1 || array.kind.is_floating())
+            }
+            (_, [lines, columns]) if *columns > 0 => {
+                count.is_multiple_of(*columns)
+                    && (count / columns).div_ceil(8 * word / bits) == *lines
+                    && array.width == word
+            }
+            _ => false,
+        };
+        if !fits {
             return wrong_shape(array, format!("which does not hold {shape:?} values of {} bits", format.bits));
         }
         let block = state.map_or_else(|| count.checked_div(scales.len()).unwrap_or(0), |state| state.block);

@@ -36,7 +36,7 @@ pub use elements::ElementReader;
 pub use losses::decibels;
 pub use losses::{Energies, Losses};
 pub use names::{ArrayNames, BlockBytes};
-pub use partners::partners;
+pub use partners::{fused_parts, partners};
 pub use pieces::TensorPiece;
 pub use pieces::{PieceGrid, Pieces, common_multiple};
 pub use plan::{Plan, Recipe};

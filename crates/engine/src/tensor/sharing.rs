@@ -26,9 +26,12 @@ impl std::fmt::Display for Sharing {
 /// The matrices that a tensor's last two dimensions make up; a vector is one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matrices {
-    pub(crate) count: usize,
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
+    /// Number of matrices.
+    pub count: usize,
+    /// Rows of each.
+    pub rows: usize,
+    /// Columns of each.
+    pub columns: usize,
 }
 
 impl Matrices {

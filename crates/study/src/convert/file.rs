@@ -22,14 +22,14 @@ use std::{
 };
 
 use super::{
-    model::{TargetRecipe, is_folder},
+    model::{TargetRecipe, is_folder, is_gguf},
     target::TargetTensor,
 };
 use crate::{
     Error, Result,
     array::{ArrayFile, ArrayWriter, Container, FileHeading, NewArray, StreamedArray},
     base::interrupt,
-    checkpoint::Checkpoint,
+    checkpoint::{Checkpoint, LlamaModel},
     format::block::{self, BlockFormat},
     format::{self, Rounding},
     report::{Report, Table, counted, grouped},
@@ -187,11 +187,13 @@ impl FileConversion {
                 self.to.name()
             )));
         }
-        let arrays = NamedArrays::of(file);
         let within = |error: Error| error.within(input.display());
+        let gguf = !folder && Container::of(output)? == Container::Gguf;
+        let model = if gguf && !is_gguf(input) { LlamaModel::of(input)? } else { None };
+        let arranged = model.as_ref().map(|model| model.arranged(file)).transpose().map_err(within)?;
+        let arrays = NamedArrays::of(arranged.as_ref().unwrap_or(file));
         let from = self.layout(&arrays).map_err(within)?;
         let (chosen, counts) = self.chosen(from, &arrays).map_err(within)?;
-        let gguf = !folder && Container::of(output)? == Container::Gguf;
         let kept = if self.names.is_empty() { kept(&arrays, from, &chosen, gguf).map_err(within)? } else { Vec::new() };
         let tensors =
             chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
@@ -218,13 +220,16 @@ impl FileConversion {
             let target = TargetTensor::plan(tensor, to, names, &mut planned, &mut metadata);
             targets.push(target.map_err(within)?);
         }
+        if let Some(model) = &model {
+            planned.iter_mut().for_each(|array| array.name = model.name(&array.name));
+        }
         if let Some(name) = repeated(&planned) {
             return Err(within(Error::request(format!(
                 "two arrays of the result would have the name '{name}'; convert each into its own file, by ‹tensor›"
             ))));
         }
         let description = if folder { self.described(input, &tensors, &kept)? } else { None };
-        let entries = if gguf { Some(self.entries(input)?) } else { None };
+        let entries = if gguf { Some(self.entries(input, model.as_ref(), &planned)?) } else { None };
         let writer =
             ArrayWriter::begin(output, &planned, &FileHeading { metadata, entries, shard_bytes: self.shard_bytes })?;
         for (number, array) in kept.iter().enumerate() {

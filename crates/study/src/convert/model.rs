@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::Path};
 use super::{FileConversion, target::tensor_scale};
 use crate::{
     Result,
-    array::{Container, GgufEntries, StreamedArray},
-    checkpoint::{DescribedGroup, ModelDescription},
+    array::{Container, GgufEntries, NewArray, StreamedArray},
+    checkpoint::{DescribedGroup, LlamaModel, ModelDescription},
     tensor::{ArrayNames, ConversionTarget, Recipe, SourceTensor, partners},
 };
 
@@ -48,12 +48,15 @@ impl FileConversion {
         Ok(scales)
     }
 
-    /// The metadata of a GGUF file: those of the input, or the least that readers ask for.
-    pub(super) fn entries(&self, input: &Path) -> Result<GgufEntries> {
-        match !input.is_dir() && Container::of(input).is_ok_and(|container| container == Container::Gguf) {
-            true => GgufEntries::read(input),
-            false => Ok(GgufEntries::of_architecture(&ModelDescription::architecture(input)?)),
-        }
+    /// The metadata of a GGUF file: those of the input or of its model, or the least that readers ask for.
+    pub(super) fn entries(&self, input: &Path, model: Option<&LlamaModel>, arrays: &[NewArray]) -> Result<GgufEntries> {
+        let mut entries = match model {
+            _ if is_gguf(input) => GgufEntries::read(input)?,
+            Some(model) => model.entries(),
+            None => GgufEntries::of_architecture(&ModelDescription::architecture(input)?),
+        };
+        entries.set_file_type(arrays);
+        Ok(entries)
     }
 
     /// The description of the model that programs look for next to files in their layouts.
@@ -79,6 +82,11 @@ impl FileConversion {
             .collect();
         if groups.is_empty() { Ok(None) } else { ModelDescription::new(input, &groups, left).map(Some) }
     }
+}
+
+/// True for a GGUF file.
+pub(super) fn is_gguf(path: &Path) -> bool {
+    !path.is_dir() && Container::of(path).is_ok_and(|container| container == Container::Gguf)
 }
 
 /// True if a path names a folder: an existing one, or one to be made (it ends with a slash).

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     compare::{SAME_BYTES, SAME_VALUES, compare},
+    fused,
     likeness::WITHIN_A_STEP,
-    names, partners,
+    partners,
     survey::Survey,
     table::{CheckpointTensorRow, ComparedTensorRow, format_name},
 };
@@ -128,35 +129,37 @@ pub fn compared(
     progress: Progress,
 ) -> (Option<String>, Vec<Table>, bool, Result<()>) {
     let only = match (chosen, second.tensors.as_slice()) {
-        ([one], [other]) if names::get(second, &one.name).is_none() => Some((one.name.as_str(), other)),
+        ([one], [other]) if second.by_any_name(&one.name).is_none() => Some((one.name.as_str(), other)),
         _ => None,
     };
     let partner = |name: &str| {
-        names::get(second, name).or(only.filter(|(only_name, _)| *only_name == name).map(|(_, other)| other))
+        second.by_any_name(name).or(only.filter(|(only_name, _)| *only_name == name).map(|(_, other)| other))
     };
+    let (in_first, in_second) = (fused::find(first, second, true), fused::find(second, first, false));
     let mut rows: Vec<ComparedTensorRow> = Vec::new();
-    let mut outcome = Ok(());
-    for tensor in chosen {
-        let Some(other) = partner(&tensor.name) else {
-            rows.push(missing(first, tensor, true));
-            continue;
-        };
-        match compare((first, tensor), (second, other), &mut |values| progress(&tensor.name, values)) {
-            Ok(row) => rows.push(row),
-            Err(error) => {
-                outcome = Err(error);
-                break;
+    let mut one = |tensor: &CheckpointTensor| -> Result<()> {
+        let mut done = |values| progress(&tensor.name, values);
+        if let Some(other) = partner(&tensor.name) {
+            rows.push(compare((first, tensor), (second, other), &mut done)?);
+        } else if let Some(fused) = in_first.iter().find(|fused| fused.is_whole(tensor)) {
+            for part in 0..fused.count() {
+                rows.push(fused.compare(part, &mut done)?);
             }
+        } else if let Some((fused, part)) = in_second.iter().find_map(|fused| Some((fused, fused.part(tensor)?))) {
+            rows.push(fused.compare(part, &mut done)?);
+        } else {
+            rows.push(missing(first, tensor, true));
         }
-    }
+        Ok(())
+    };
+    let mut outcome = chosen.iter().try_for_each(|tensor| one(tensor));
     if outcome.is_ok() && only.is_none() && chosen.len() == first.tensors.len() {
-        rows.extend(
-            second
-                .tensors
-                .iter()
-                .filter(|tensor| names::get(first, &tensor.name).is_none())
-                .map(|tensor| missing(second, tensor, false)),
-        );
+        let is_fused = |tensor: &CheckpointTensor| {
+            in_first.iter().any(|fused| fused.part(tensor).is_some())
+                || in_second.iter().any(|fused| fused.is_whole(tensor))
+        };
+        let others = second.tensors.iter().filter(|tensor| first.by_any_name(&tensor.name).is_none());
+        rows.extend(others.filter(|tensor| !is_fused(tensor)).map(|tensor| missing(second, tensor, false)));
     }
     let both = rows.iter().filter(|row| row.first.is_some() && row.second.is_some()).count();
     if outcome.is_ok() && both == 0 {
@@ -196,6 +199,15 @@ pub fn compared(
                     format!("{others} of {all} tensors differ, first '{name}': {}.", first.finding)
                 }
             }
+        }
+    };
+    let wholes: BTreeSet<&str> = rows.iter().filter_map(|row| row.fused.as_deref()).collect();
+    let parts = rows.iter().filter(|row| row.fused.is_some()).count() as u64;
+    let answer = match (wholes.len() as u64, in_first.is_empty()) {
+        (0, _) => answer,
+        (count, in_second) => {
+            let which = if in_second { "second" } else { "first" };
+            format!("The {which} file fuses {} into {count}. {answer}", counted(parts, "tensor"))
         }
     };
     let tables = if rows.is_empty() { Vec::new() } else { vec![Table::of("Tensors of both", rows)] };

@@ -1,7 +1,9 @@
 //! Comparison of two tensors after decoding, and the convention that explains a difference.
 
-use super::table::{ComparedTensorRow, format_name, order_words};
-use super::{likeness, names};
+use super::{
+    likeness,
+    table::{ComparedTensorRow, format_name, order_words},
+};
 use crate::{
     Result,
     base::{interrupt, work},
@@ -54,14 +56,7 @@ struct SameParts {
 /// # Errors
 /// As [`Checkpoint::read`]; a signal.
 pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<ComparedTensorRow> {
-    let described = |(checkpoint, tensor): Side| {
-        let format = format_name(&checkpoint.file, tensor);
-        match tensor.layouts.first() {
-            Some(layout) => format!("{layout}, {format}"),
-            None => format,
-        }
-    };
-    let mut row = ComparedTensorRow::new(first.1, Some(described(first)), Some(described(second)), String::new());
+    let mut row = row(first, second);
     if let Some((_, tensor)) = [first, second].into_iter().find(|(_, tensor)| !tensor.is_decoded()) {
         let what = match &tensor.content {
             TensorContent::Opaque { stored, .. } if tensor.layouts.is_empty() => stored,
@@ -91,12 +86,41 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     }
     let (first, second): (Side, Side) = ((first.0, &one), (second.0, &other));
     // Rows of q and k lie in pairs in GGUF, and not in other files.
-    let heads = |(one, tensor): Side, (other, partner): Side| {
-        names::heads(one, &tensor.name).filter(|_| names::heads(other, &partner.name).is_none())
+    let rows = |(checkpoint, tensor): Side| checkpoint.unpaired(&tensor.name, Matrices::of(&tensor.read_shape).rows);
+    let rows = match (rows(first), rows(second)) {
+        (Some(_), Some(_)) => (None, None),
+        rows => rows,
     };
-    let (heads_of_first, heads_of_second) = (heads(first, second), heads(second, first));
-    let paired = heads_of_first.or(heads_of_second).is_some();
-    let readers = (unpaired(first, heads_of_first)?, unpaired(second, heads_of_second)?);
+    let paired = rows.0.is_some() || rows.1.is_some();
+    let readers = (reader(first, rows.0)?, reader(second, rows.1)?);
+    compare_values(row, (first, second), &readers, paired, done)
+}
+
+/// The row of a comparison before it is made.
+pub(super) fn row(first: Side, second: Side) -> ComparedTensorRow {
+    let described = |(checkpoint, tensor): Side| {
+        let format = format_name(&checkpoint.file, tensor);
+        match tensor.layouts.first() {
+            Some(layout) => format!("{layout}, {format}"),
+            None => format,
+        }
+    };
+    ComparedTensorRow::new(first.1, Some(described(first)), Some(described(second)), String::new())
+}
+
+/// Compares the values of two tensors of the same shape, as their readers read them.
+///
+/// With other rows than those of the files, codes and scales are not compared.
+///
+/// # Errors
+/// As [`TensorReader::values`]; a signal.
+pub(super) fn compare_values(
+    mut row: ComparedTensorRow,
+    (first, second): (Side, Side),
+    readers: &(TensorReader, TensorReader),
+    other_rows: bool,
+    done: &mut dyn FnMut(u64),
+) -> Result<ComparedTensorRow> {
     let mut all = Differences::default();
     let one = |piece: TensorPiece, (): &mut ()| {
         let values = (readers.0.values(&piece, None)?, readers.1.values(&piece, None)?);
@@ -122,7 +146,7 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     };
     let special = all.special();
     if let (Some(x), Some(y)) = (first.1.quantised(), second.1.quantised())
-        && !paired
+        && !other_rows
         && x.format == y.format
         && (x.offset, x.exponent) == (y.offset, y.exponent)
         && x.values == y.values
@@ -134,17 +158,17 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
         row.same_codes = same.codes.first().map(|(_, same)| *same);
         row.same_scales = same.scales.first().map(|(_, same)| *same);
         let scales = match (row.same_codes, row.same_scales) {
-            (Some(true), Some(false)) => likeness::of_scales((first, second), &readers)?,
+            (Some(true), Some(false)) => likeness::of_scales((first, second), readers)?,
             _ => None,
         };
         if let Some(words) = explanation((x, y), &same) {
             row.finding = scales.map_or(words.clone(), |scales| format!("{words}: {scales}"));
         }
-    } else if let (1.., Some(words)) = (all.apart, closer((first, second), &readers, &all)?) {
+    } else if let (1.., Some(words)) = (all.apart, closer((first, second), readers, &all)?) {
         row.finding = words;
     }
     if row.finding == DIFFERENT
-        && let Some(words) = likeness::words((first, second), &readers)?
+        && let Some(words) = likeness::words((first, second), readers)?
     {
         row.finding = words;
     }
@@ -154,11 +178,11 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     Ok(row)
 }
 
-/// The reader of a tensor, whose rows lie in pairs if it has heads.
-fn unpaired<'a>((checkpoint, tensor): Side<'a>, heads: Option<usize>) -> Result<TensorReader<'a>> {
+/// The reader of a tensor, or of some of its rows.
+pub(super) fn reader<'a>((checkpoint, tensor): Side<'a>, rows: Option<Vec<usize>>) -> Result<TensorReader<'a>> {
     let reader = checkpoint.reader(tensor)?;
-    Ok(match heads {
-        Some(heads) => reader.unpaired(heads),
+    Ok(match rows {
+        Some(rows) => reader.of_rows(rows),
         None => reader,
     })
 }

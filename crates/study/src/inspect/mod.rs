@@ -5,9 +5,9 @@
 
 mod answer;
 mod compare;
+mod fused;
 mod likeness;
 mod marks;
-mod names;
 mod partners;
 mod survey;
 mod table;

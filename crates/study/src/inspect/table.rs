@@ -67,6 +67,10 @@ crate::rows! {
         first: Option<String> => shown("first").essential(),
         /// Its layout and format in the second checkpoint.
         second: Option<String> => shown("second").essential(),
+        /// The tensor that it is fused into in one of them.
+        fused: Option<String> => shown("fused into").if_filled().essential(),
+        /// Rows of that tensor that it is compared with: the first and the last, or so many groups with rows of all parts.
+        fused_rows: Option<String> => shown("rows").if_filled().beside().essential(),
         /// The result of the comparison: the same values or bytes, or what differs.
         finding: String => shown("finding").essential(),
         /// Number of values.
@@ -314,6 +318,8 @@ impl ComparedTensorRow {
             shape: tensor.shape.clone(),
             first,
             second,
+            fused: None,
+            fused_rows: None,
             finding,
             values: None,
             differ: None,

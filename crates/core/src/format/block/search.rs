@@ -399,11 +399,7 @@ impl Search {
             let limit = self.indistinct(block.scratch.least, count);
             let scale = within(self.factors[high as usize] * block.unit);
             let edge = scale * self.grid.smallest / 2.0 * (1.0 - ERROR);
-            let mut zeros = 0.0;
-            for value in &block.scratch.values {
-                let magnitude = value.abs();
-                zeros += if magnitude < edge { lost(magnitude) } else { 0.0 };
-            }
+            let zeros = loss_of_zeros(&block.scratch.values, edge, self.loss == Loss::Squares);
             if zeros * (1.0 - ERROR * count as f32) > limit {
                 break;
             }
@@ -471,6 +467,31 @@ fn within(scale: f64) -> f32 {
     if scale == 0.0 { 1e30 } else { scale.clamp(1e-30, 1e30) as f32 }
 }
 
+/// The larger of two numbers, in one instruction: `max` takes four, as it asks for NaN.
+#[inline(always)]
+fn larger<T: PartialOrd>(x: T, y: T) -> T {
+    if x > y { x } else { y }
+}
+
+/// The smaller of two numbers, in one instruction.
+#[inline(always)]
+fn smaller<T: PartialOrd>(x: T, y: T) -> T {
+    if x < y { x } else { y }
+}
+
+/// The least of the lanes, by halves: one after the other they would wait for each other.
+#[inline(always)]
+fn least_of(lanes: &[f32; LANES]) -> f32 {
+    let (mut least, mut half) = (*lanes, LANES / 2);
+    while half > 0 {
+        for lane in 0..half {
+            least[lane] = smaller(least[lane], least[lane + half]);
+        }
+        half /= 2;
+    }
+    least[0]
+}
+
 vectorised! {
     /// Losses of `values`, rounded to the grid under each of some scales.
     ///
@@ -490,23 +511,34 @@ vectorised! {
                 let (negative, value) = (value.is_sign_negative(), value.abs());
                 for lane in 0..LANES {
                     let quotient = value * inverse[lane];
-                    let binade = quotient.max(grid.normal).to_bits() & EXPONENT;
+                    let binade = larger(quotient, grid.normal).to_bits() & EXPONENT;
                     let magic = f32::from_bits(binade + grid.shift);
-                    let rounded = ((quotient + magic) - magic).min(limits.largest(negative, lane));
+                    let rounded = smaller((quotient + magic) - magic, limits.largest(negative, lane));
                     let error = value - rounded * scales[lane];
                     sums[lane] += if squares { error * error } else { error.abs() };
                 }
             }
-            least = f32::INFINITY;
-            for sum in &sums {
-                least = sum.min(least);
-            }
+            least = least_of(&sums);
             if least > limit {
                 break;
             }
         }
         *losses = sums;
         least
+    }
+}
+
+vectorised! {
+    /// Loss of the values whose magnitudes are below `edge`, if they become zero.
+    fn loss_of_zeros(values: &[f32], edge: f32, squares: bool) -> f32 {
+        let mut sums = [0.0f32; LANES];
+        for values in values.chunks(LANES) {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                let magnitude = if value.abs() < edge { value.abs() } else { 0.0 };
+                *sum += if squares { magnitude * magnitude } else { magnitude };
+            }
+        }
+        sums.iter().sum()
     }
 }
 
@@ -534,10 +566,10 @@ vectorised! {
             let (negative, value) = (value.is_sign_negative(), f64::from(value.abs()));
             for lane in 0..WIDE_LANES {
                 let quotient = value / scales[lane];
-                let binade = quotient.max(f64::from(grid.normal)).to_bits() & WIDE_EXPONENT;
+                let binade = larger(quotient, f64::from(grid.normal)).to_bits() & WIDE_EXPONENT;
                 // 2^52 multiples over the binade.
                 let magic = f64::from_bits(binade + shift + (29 << 52));
-                let rounded = ((quotient + magic) - magic).min(f64::from(limits.largest(negative, lane)));
+                let rounded = smaller((quotient + magic) - magic, f64::from(limits.largest(negative, lane)));
                 let product = if rounded == 0.0 { 0.0 } else { rounded * scales[lane] };
                 let error = product - value;
                 sums[lane] += if squares { error * error } else { error.abs() };

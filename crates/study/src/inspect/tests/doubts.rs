@@ -207,3 +207,35 @@ fn lengths_that_the_description_does_not_have_are_doubted() {
         assert_eq!(doubt(&checkpoint, checkpoint.get("l.weight").unwrap()).as_deref(), doubted, "{case}");
     }
 }
+
+#[test]
+fn scales_without_codes_and_numbers_of_bits_that_the_codes_contradict_are_doubted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    let scales = |name: &str| array(name, &[16, 4], format("e4m3"), vec![0x38; 64]);
+    let lone = "the codes of these scales are not here: they are missing, or lie in another file";
+    for name in ["l.weight_scale", "l.weight_scale_inv", "l.scale_weight", "0._weight_scale"] {
+        write(&path, &[scales(name), array("l.norm.weight", &[4], format("f32"), vec![0; 16])]);
+        for (tensor, doubt) in doubts(&path) {
+            assert_eq!(doubt.as_deref(), (tensor == name).then_some(lone), "{name}: {tensor}");
+        }
+    }
+    // Codes that fit no layout, scales of activations, and other tensors are no such case.
+    let codes = array("l.weight", &[16, 8], BYTES, vec![1; 128]);
+    write(&path, &[codes, scales("l.weight_scale"), scales("l.input_scale"), scales("l.scale"), scales("l.scales")]);
+    assert!(open(&path).tensors.iter().all(|tensor| tensor.doubts.iter().all(|doubt| doubt != lone)));
+    // nbits of HQQ.
+    for (bits, right) in [("4-1", 4i32), ("3-1", 3), ("8-0", 8)] {
+        let file = ArrayFile::open(&Path::new(FOLDER).join(std::format!("hqq-{bits}"))).unwrap();
+        for said in [2i32, 3, 4, 8] {
+            let arrays = file.arrays.iter().filter(|array| !array.name.starts_with("expected")).map(|array| {
+                let whole = file.array(array).unwrap();
+                let bytes = if array.name == "l.nbits" { said.to_le_bytes().to_vec() } else { whole.bytes.to_vec() };
+                super::array(&array.name, &array.shape, array.kind, bytes)
+            });
+            write(&path, &arrays.collect::<Vec<_>>());
+            let words = std::format!("'l.nbits' says {said} bits of codes, and the arrays have {right}");
+            assert_eq!(doubts(&path), [("l.weight".into(), (said != right).then_some(words))], "{bits} {said}");
+        }
+    }
+}

@@ -28,12 +28,14 @@ fn drawn_checkpoints_are_read_in_every_bit_and_without_doubts() {
         }
         assert!(checkpoint.misfits.is_empty() && checkpoint.notes().is_empty(), "{path:?}");
     }
-    assert!(cases >= 45, "{cases}");
+    assert!(cases >= 47, "{cases}");
 }
 
 #[test]
 fn pieces_of_planes_and_of_tensor_parts_are_those_of_the_tensor() {
-    for case in ["awq", "gptq-3", "gptq-act", "packed-4", "hqq-2-1", "hqq-4-0", "nf4-rows-apart", "nf4-nested"] {
+    for case in
+        ["awq", "gptq-3", "gptq-act", "packed-4", "hqq-2-1", "hqq-3-1", "hqq-4-0", "nf4-rows-apart", "nf4-nested"]
+    {
         let checkpoint = open(&Path::new(FOLDER).join(case));
         let tensor = checkpoint.tensors.iter().find(|tensor| tensor.quantised().is_some()).unwrap();
         let all = values(&checkpoint, &tensor.name);

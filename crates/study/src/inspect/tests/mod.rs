@@ -5,6 +5,7 @@ mod damage;
 mod decoded;
 mod doubts;
 mod drawn;
+mod fused;
 mod layouts;
 mod likeness;
 mod written;
