@@ -186,7 +186,7 @@ impl<'a> Part<'a, '_> {
             Block::Heading(text) => self.upright(&format!("\n\\subsection{{{}}}\n", words(text))),
             Block::Source(Source { text, key }) => {
                 let cited = key.as_ref().map_or(String::new(), |key| format!(" \\cite{{{key}}}"));
-                self.upright(&format!("\n{}{cited}\n", words(text)));
+                self.upright(&format!("\n{}{cited}.\n", words(text.trim_end_matches('.'))));
             }
             Block::List(items) => {
                 let items: String = items.iter().map(|item| format!("  \\item {}\n", words(item))).collect();

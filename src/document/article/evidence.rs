@@ -70,6 +70,31 @@ impl Evidence {
         })
     }
 
+    /// On what the published features that agree rest, in a sentence.
+    ///
+    /// A source is named by its first author, in publications and in evidence.
+    pub(super) fn independence(&self, published: &Table) -> Option<String> {
+        let mut counts = [0; 3];
+        for line in Rows(published).iter().filter(|line| line.text("verdict") == "agrees") {
+            let (device, class) = (short(&chip_of(&line)), class_of(line.text("instruction")));
+            let is_it = |cell: &&EvidenceCell| (&cell.device, &cell.class, &cell.feature[..]) == (&device, &class, line.text("feature"));
+            let author = line.text("source").split(' ').next().unwrap_or_default();
+            counts[match self.cells.iter().find(is_it) {
+                Some(cell) if cell.kind == Some(EvidenceKind::Measured) => 0,
+                Some(cell) if cell.kind != Some(EvidenceKind::Assumed) && !cell.rests_on.contains(author) => 1,
+                _ => 2,
+            }] += 1;
+        }
+        let [measured, others, same] = counts;
+        (measured + others + same > 0).then(|| {
+            format!(
+                "Of the {} published features that agree, {measured} were measured by this program, {others} rest on another source, and {same} rest on the \
+                 publication itself or are assumed: their agreement is no evidence.",
+                measured + others + same
+            )
+        })
+    }
+
     /// The features measured here that no publication of the program's table states.
     pub(super) fn unstated(&self, published: &Table) -> Option<Block> {
         let stated: BTreeSet<[String; 3]> = Rows(published)
@@ -90,7 +115,8 @@ impl Evidence {
 pub(super) fn setup(study: &Study, results: &Results) -> Chapter {
     let said = format!(
         "Results by tcnum {}; document by tcnum {VERSION}, commit {}. {} A model is a description of a chip that the program executes; its \
-         results are not measurements. The supplement has all tables, and the commands that repeat them.",
+         results are not measurements. A feature is found by directed inputs: operands for which its possible values give different D. The \
+         supplement has an input for each finding, all tables, and the commands that repeat them.",
         versions(results),
         citations::short(COMMIT),
         seeds(results)
@@ -112,7 +138,7 @@ pub(super) fn setup(study: &Study, results: &Results) -> Chapter {
     let labels = ["evidence", "source", "number of features by device"];
     let caption = "Evidence of the features: measured on a chip, or the source of the model";
     blocks.extend(Sheet::new(caption, &labels, &[], groups.map(row).collect()).full());
-    Chapter { id: "setup", heading: "Measurements by chip", blocks }
+    Chapter { id: "setup", heading: "Devices and evidence", blocks }
 }
 
 /// Makes the chapter of limits, each a sentence on these results.
@@ -154,6 +180,15 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
         ));
     }
     said.push("A feature is what directed inputs show; other inputs may show more. Equal results do not show how a chip computes.".into());
+    let asked: usize = study.all.iter().map(|one| one.instructions.len()).sum();
+    let classes: usize = study.all.iter().map(|one| one.classes().len()).sum();
+    if asked > 0 {
+        said.push(format!(
+            "The features are those of {}, which stand for {} of devices. Other shapes of a class may group their terms in another way.",
+            counted(asked as u64, "instruction"),
+            if classes == 1 { "1 class".into() } else { format!("{classes} classes") }
+        ));
+    }
     let compared: i64 = study
         .others
         .table("verification")
@@ -167,12 +202,6 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
             grouped(count)
         ),
     });
-    said.extend(
-        study
-            .experiments
-            .iter()
-            .flat_map(|repeated| repeated.notes.iter().map(|remark| format!("{}: {remark}", repeated.label))),
-    );
     if let failed @ [_, ..] = &results.failed()[..] {
         said.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", ")));
     }
