@@ -49,7 +49,8 @@ impl Bounds {
         let mut all: Vec<(f64, String)> = self.0.iter().map(bound).collect();
         all.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (least, most) = (all.first()?, all.last()?);
-        let ratios = self.0.iter().map(|(_, cells)| cells.numbers[3] / cells.numbers[2]).filter(|ratio| ratio.is_finite());
+        let ratios =
+            self.0.iter().map(|(_, cells)| cells.numbers[3] / cells.numbers[2]).filter(|ratio| ratio.is_finite());
         let reached = ratios.fold(f64::INFINITY, f64::min);
         let reached = match reached.is_finite() {
             true => format!("; constructed operands reach {:.0} % of each at least", (100.0 * reached).floor()),
@@ -78,13 +79,22 @@ impl Bounds {
              fused sum of n products and c, cut at F bits toward zero and rounded toward zero to p bits, \
              r = (n - 2) 2^-F + max(2^(1-p), 2^-F) and s = (n - 1) 2^-F + max(2^(1-p), 2^-F); where D is rounded to nearest, \
              r = (n - 1) 2^-F + 2^-p and s = n 2^-F + 2^-p. The column attained has the error of constructed operands in the model: one \
-             product sets the unit, and the others lose nearly that unit in one direction. Errors of random operands are smaller by orders of \
-             magnitude. gamma_k counts one rounding for each term. The block bound takes the inside of an instruction as exact: the \
+             product sets the unit, and the others lose nearly that unit in one direction. gamma_k counts one rounding for each term. The block bound takes the inside of an instruction as exact: the \
              attained errors exceed it in {exceeded} of {} instructions. The command tcnum bound --explain repeats each row",
             self.0.len()
         );
         let key = Some("higham2002accuracy,blanchard2020mixed".into());
-        let labels = ["device", "instruction", "lost in an operation, at most", "r", "s", "bound", "attained", "gamma_k", "block"];
+        let labels = [
+            "device",
+            "instruction",
+            "lost in an operation, at most",
+            "r",
+            "s",
+            "bound",
+            "attained",
+            "gamma_k",
+            "block",
+        ];
         let caption = format!("Bounds relative to S, for k = {TERMS} from the column bound on");
         let mut blocks = vec![Block::Source(Source { text: formula, key })];
         blocks.extend(Sheet::new(caption, &labels, &[3, 4, 5, 6, 7, 8], rows).full());
@@ -107,7 +117,9 @@ fn cells(model: &str, name: &str) -> Result<Option<BoundCells>> {
     let mut report = Report::new("bound", String::new());
     explain(&claim, &[TERMS], &mut report)?;
     let [operations, forms] = &report.tables[..] else { return Ok(None) };
-    let formulas = Rows(operations).iter().map(|line| line.text("formula").replace("; 0 if the value has its format", " (0 if it fits)"));
+    let formulas = Rows(operations)
+        .iter()
+        .map(|line| line.text("formula").replace("; 0 if the value has its format", " (0 if it fits)"));
     let losses = distinct(formulas.filter(|formula| !formula.starts_with("0 ")));
     let first = relative_of(&claim, k)?;
     let value = |name: &str| {

@@ -77,7 +77,9 @@ impl Evidence {
         let mut counts = [0; 3];
         for line in Rows(published).iter().filter(|line| line.text("verdict") == "agrees") {
             let (device, class) = (short(&chip_of(&line)), class_of(line.text("instruction")));
-            let is_it = |cell: &&EvidenceCell| (&cell.device, &cell.class, &cell.feature[..]) == (&device, &class, line.text("feature"));
+            let is_it = |cell: &&EvidenceCell| {
+                (&cell.device, &cell.class, &cell.feature[..]) == (&device, &class, line.text("feature"))
+            };
             let author = line.text("source").split(' ').next().unwrap_or_default();
             counts[match self.cells.iter().find(is_it) {
                 Some(cell) if cell.kind == Some(EvidenceKind::Measured) => 0,
@@ -181,12 +183,10 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
     }
     said.push("A feature is what directed inputs show; other inputs may show more. Equal results do not show how a chip computes.".into());
     let asked: usize = study.all.iter().map(|one| one.instructions.len()).sum();
-    let classes: usize = study.all.iter().map(|one| one.classes().len()).sum();
     if asked > 0 {
         said.push(format!(
-            "The features are those of {}, which stand for {} of devices. Other shapes of a class may group their terms in another way.",
-            counted(asked as u64, "instruction"),
-            if classes == 1 { "1 class".into() } else { format!("{classes} classes") }
+            "The features are those of {}. Other shapes of a class may group their terms in another way.",
+            counted(asked as u64, "instruction")
         ));
     }
     let compared: i64 = study

@@ -53,7 +53,9 @@ struct Study {
     experiments: Vec<Repeated>,
     others: Results,
     all: Vec<Arithmetic>,
+    /// Published figures and claims about the devices, and the number of those about others that differ.
     compared: Vec<differences::Compared>,
+    foreign: usize,
     evidence: evidence::Evidence,
     /// The devices, each with its model.
     models: Vec<(String, String)>,
@@ -68,11 +70,15 @@ pub(crate) fn article(results: &Results, subject: &Subject, pages: usize) -> Fit
         generations::present(&mut table);
         table
     });
+    let mut compared = differences::compared(&experiments, &others);
+    let all = compared.len();
+    compared.retain(|row| !row.is_of_another_generation());
     let study = Study {
+        foreign: all - compared.len(),
         models: results.chips().into_iter().filter_map(|chip| Some((chip.clone(), results.model_of(&chip)?))).collect(),
         all: features.as_ref().map(arithmetics::arithmetics).unwrap_or_default(),
         evidence: evidence::Evidence::of(features.as_ref()),
-        compared: differences::compared(&experiments, &others),
+        compared,
         experiments,
         others,
     };
@@ -207,7 +213,8 @@ impl Study {
             let name = one.instructions.iter().find(|name| isa::known(name).is_some_and(|i| !is_native(&model, &i)))?;
             Some((class_of(name), short(&one.chip)))
         });
-        let all: Vec<String> = together(on).into_iter().map(|(class, on)| format!("{class} on {}", listed(&distinct(on)))).collect();
+        let all: Vec<String> =
+            together(on).into_iter().map(|(class, on)| format!("{class} on {}", listed(&distinct(on)))).collect();
         (!all.is_empty()).then(|| {
             format!(
                 "The assembler makes some instructions of others, so their rows show these: {}. The unit for their operands, if there is one, is in the \
@@ -220,10 +227,16 @@ impl Study {
     /// The counts of published values that agree and that differ.
     fn agreement(&self) -> Option<String> {
         let [agree, differ, open] = differences::counted(&self.compared);
+        let foreign = match self.foreign {
+            0 => String::new(),
+            count => {
+                format!(" Besides, {} for other generations differ on these.", counted(count as u64, "published value"))
+            }
+        };
         (agree + differ + open > 0).then(|| {
             format!(
                 "{} published values and claims are about these devices: {agree} are reproduced, {open} cannot be compared, and {differ} came out \
-                 differently.",
+                 differently.{foreign}",
                 agree + differ + open
             )
         })
@@ -236,16 +249,18 @@ impl Study {
         if let Some(table) = &published {
             let keys =
                 citations::keys_of(Rows(table).iter().map(|line| line.text("source")).collect::<Vec<_>>().into_iter());
-            let text = self.evidence.independence(table).unwrap_or_default() + " The papers with published features are";
+            let text =
+                self.evidence.independence(table).unwrap_or_default() + " The papers with published features are";
             blocks.push(Block::Source(Source { text, key: (!keys.is_empty()).then(|| keys.join(",")) }));
         }
         if self.compared.is_empty() {
             blocks.push(Block::Text("These results repeat no published value.".into()));
         }
-        blocks.extend(differences::sheet(&self.compared).and_then(Sheet::full));
+        blocks.extend(differences::sheet(&self.compared));
         let mut claims = claims::claims();
         claims.retain(|claim| {
-            claim.agreement != claims::AGREEMENTS[0] && self.models.iter().any(|(_, model)| claim.models.contains(model))
+            claim.agreement != claims::AGREEMENTS[0]
+                && self.models.iter().any(|(_, model)| claim.models.contains(model))
         });
         blocks.extend(claims::sheet(&claims).full());
         blocks.extend(published.iter().filter_map(|table| self.evidence.unstated(table)));
@@ -274,13 +289,8 @@ impl Study {
                 let rows = together(Rows(&findings).iter().map(|line| holds(&line))).into_iter();
                 let rows = rows.map(|(claim, devices)| vec![claim, on(&devices, true), on(&devices, false)]).collect();
                 blocks.extend(
-                    Sheet::new(
-                        format!("Claims of {}", repeated.label),
-                        &["claim", "holds on", "fails on"],
-                        &[],
-                        rows,
-                    )
-                    .full(),
+                    Sheet::new(format!("Claims of {}", repeated.label), &["claim", "holds on", "fails on"], &[], rows)
+                        .full(),
                 );
             }
             for table in &tables {
