@@ -207,8 +207,10 @@ impl<'a> Part<'a, '_> {
                 // Figures have their printed size; only those taller than a page are reduced.
                 let height = figure.drawing.scene(WIDTHS[1]).height;
                 let reduced = if height > TALLEST { format!("[height={TALLEST}bp]") } else { String::new() };
+                // Text of a paper flows around its figures.
+                let place = if self.main.is_complete { "H" } else { "tbp" };
                 self.upright(&format!(
-                    "\n\\begin{{figure}}[H]\n  \\centering\n  \\includegraphics{reduced}{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
+                    "\n\\begin{{figure}}[{place}]\n  \\centering\n  \\includegraphics{reduced}{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
                     figure.name,
                     words(&figure.caption)
                 ));

@@ -46,7 +46,7 @@ const READING: &str = "Braces hold the terms of one sum: {{c, 0..7}, 8..15} is t
                        alignment keeps so many fraction bits, and cuts off the others with the rounding that follows (RZ: toward zero, RNE: to nearest, \
                        ties to even). Carry bits stand above the largest exponent. The column sums has the rounding between the sums of an \
                        instruction (once: there is one sum), accumulator the significant bits that pass from one sum to the next or leave the only \
-                       one, and result the rounding to D. With \"or more\" and \"or less\" the formats show a bound alone.";
+                       one, and result the rounding to D. Where a cell ends in or more, or in or less, the formats show a bound alone.";
 
 /// The results that a paper is about, and what its chapters share.
 struct Study {
