@@ -188,14 +188,9 @@ impl<'a> Part<'a, '_> {
                 let cited = key.as_ref().map_or(String::new(), |key| format!(" \\cite{{{key}}}"));
                 self.upright(&format!("\n{}{cited}.\n", words(text.trim_end_matches('.'))));
             }
-            Block::List(items) => {
-                let items: String = items.iter().map(|item| format!("  \\item {}\n", words(item))).collect();
-                self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
-            }
+            Block::List(items) => self.list(items.iter().map(|item| words(item))),
             Block::Numbers(numbers) => {
-                let item = |(number, what): &(String, String)| format!("  \\item {} {}\n", words(number), words(what));
-                let items: String = numbers.iter().map(item).collect();
-                self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
+                self.list(numbers.iter().map(|(number, what)| format!("{} {}", words(number), words(what))));
             }
             Block::Table(sheet) => {
                 table(&sheet.caption, &sheet.shown, self.main.pages).into_iter().for_each(|typeset| self.table(typeset))
@@ -217,6 +212,11 @@ impl<'a> Part<'a, '_> {
             }
             Block::Folded(_, blocks) => blocks.iter().for_each(|block| self.block(block)),
         }
+    }
+
+    fn list(&mut self, items: impl Iterator<Item = String>) {
+        let items: String = items.map(|item| format!("  \\item {item}\n")).collect();
+        self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
     }
 
     fn upright(&mut self, text: &str) {

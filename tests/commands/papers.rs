@@ -146,7 +146,8 @@ fn a_paper_keeps_its_length_and_says_what_its_results_say() {
     let ratios: Vec<f64> = reached.iter().filter_map(|row| Some(number(row, 6)? / number(row, 5)?)).collect();
     assert!(ratios.iter().all(|ratio| *ratio < 1.01) && ratios.iter().any(|ratio| *ratio > 0.95), "{reached:?}");
     // Every agreement with a publication is counted by its evidence.
-    let agrees = json["tables"]["published_features"].as_array().unwrap().iter().filter(|row| row["verdict"] == "agrees");
+    let agrees =
+        json["tables"]["published_features"].as_array().unwrap().iter().filter(|row| row["verdict"] == "agrees");
     let literature = read("parts/paper-literature.tex");
     let numbers = |text: &str| text.split(' ').filter_map(|word| word.parse::<usize>().ok()).collect::<Vec<_>>();
     let counts = literature.lines().find(|line| line.contains("published features that agree")).map(numbers).unwrap();

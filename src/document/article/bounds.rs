@@ -49,15 +49,8 @@ impl Bounds {
         let mut all: Vec<(f64, String)> = self.0.iter().map(bound).collect();
         all.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (least, most) = (all.first()?, all.last()?);
-        let ratios =
-            self.0.iter().map(|(_, cells)| cells.numbers[3] / cells.numbers[2]).filter(|ratio| ratio.is_finite());
-        let reached = ratios.fold(f64::INFINITY, f64::min);
-        let reached = match reached.is_finite() {
-            true => format!("; constructed operands reach {:.0} % of each at least", (100.0 * reached).floor()),
-            false => String::new(),
-        };
         Some(format!(
-            "Relative to the sum of |a b|, the largest error of a sum of {TERMS} products is bounded by {} to {}{reached}.",
+            "Relative to the sum of |a b|, the largest error of a sum of {TERMS} products is bounded by {} to {}.",
             least.1, most.1
         ))
     }

@@ -6,6 +6,7 @@ use super::{Study, short};
 use crate::{
     COMMIT, VERSION,
     arithmetic::EvidenceKind,
+    base::distinct::distinct,
     document::{
         Block, Chapter, Results, Sheet,
         appendix::{devices, listed, seeds, sheets, versions},
@@ -57,14 +58,15 @@ impl Evidence {
         all
     }
 
-    fn count(&self, kind: EvidenceKind) -> usize {
-        self.cells.iter().filter(|cell| cell.kind == Some(kind)).count()
+    fn of_kind(&self, kind: EvidenceKind) -> impl Iterator<Item = &EvidenceCell> {
+        self.cells.iter().filter(move |cell| cell.kind == Some(kind))
     }
 
     /// The number of features of each kind of evidence, in a sentence.
     pub(super) fn sentence(&self) -> Option<String> {
-        let kinds = EvidenceKind::ALL.into_iter().filter(|kind| self.count(*kind) > 0);
-        let counts: Vec<String> = kinds.map(|kind| format!("{} {}", self.count(kind), kind.name())).collect();
+        let counts = EvidenceKind::ALL.map(|kind| (self.of_kind(kind).count(), kind.name())).into_iter();
+        let counts: Vec<String> =
+            counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
         (!counts.is_empty()).then(|| {
             format!("{} of features by evidence: {}.", counted(self.cells.len() as u64, "finding"), listed(&counts))
         })
@@ -103,7 +105,7 @@ impl Evidence {
             .iter()
             .map(|line| [short(&chip_of(&line)), class_of(line.text("instruction")), line.text("feature").to_string()])
             .collect();
-        let new = self.cells.iter().filter(|cell| cell.kind == Some(EvidenceKind::Measured));
+        let new = self.of_kind(EvidenceKind::Measured);
         let new = new.filter(|cell| !stated.contains(&[cell.device.clone(), cell.class.clone(), cell.feature.clone()]));
         let groups = together(new.map(|cell| ((cell.device.clone(), cell.class.clone()), cell.feature.clone())));
         let rows: Vec<_> =
@@ -126,8 +128,7 @@ pub(super) fn setup(study: &Study, results: &Results) -> Chapter {
     let mut blocks = vec![Block::Text(said)];
     blocks.extend(devices(results).full());
     let of_kind = |kind: EvidenceKind| {
-        let cells = study.evidence.cells.iter().filter(move |cell| cell.kind == Some(kind));
-        let groups = together(cells.map(|cell| (&cell.rests_on, &cell.device))).into_iter();
+        let groups = together(study.evidence.of_kind(kind).map(|cell| (&cell.rests_on, &cell.device))).into_iter();
         groups.map(move |(source, devices)| (kind, source, devices))
     };
     let groups = EvidenceKind::ALL.into_iter().flat_map(of_kind);
@@ -154,23 +155,14 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
             listed(&models)
         ));
     }
-    let assumed = together(
-        evidence
-            .cells
-            .iter()
-            .filter(|cell| cell.kind == Some(EvidenceKind::Assumed))
-            .map(|cell| (&cell.device, &cell.feature)),
-    );
-    let assumed: Vec<String> = assumed
-        .into_iter()
-        .map(|(device, features)| {
-            format!("{device}: {}", crate::base::distinct::distinct(features.into_iter().cloned()).join(", "))
-        })
-        .collect();
+    let cells = evidence.of_kind(EvidenceKind::Assumed);
+    let assumed = together(cells.map(|cell| (&cell.device, cell.feature.clone()))).into_iter();
+    let assumed: Vec<String> =
+        assumed.map(|(device, features)| format!("{device}: {}", distinct(features).join(", "))).collect();
     if !assumed.is_empty() {
         said.push(format!(
             "{} of {} features are assumed, because no public source has them, and were never measured. {}.",
-            evidence.count(EvidenceKind::Assumed),
+            evidence.of_kind(EvidenceKind::Assumed).count(),
             evidence.cells.len(),
             assumed.join("; ")
         ));
@@ -189,12 +181,8 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
             counted(asked as u64, "instruction")
         ));
     }
-    let compared: i64 = study
-        .others
-        .table("verification")
-        .iter()
-        .flat_map(|table| Rows(table).iter().map(|line| line.count("compared")).collect::<Vec<_>>())
-        .sum();
+    let verified = study.others.table("verification");
+    let compared: i64 = verified.iter().flat_map(|table| Rows(table).iter()).map(|line| line.count("compared")).sum();
     said.push(match compared {
         0 => "These results have no comparison of a chip with its model on random operands.".into(),
         count => format!(

@@ -278,20 +278,17 @@ impl Study {
             blocks.push(Block::Source(Source { text: repeated.source.clone(), key: repeated.cite.clone() }));
             blocks.extend(repeated.notes.iter().cloned().map(Block::Text));
             if let Some(findings) = repeated.results.table("findings") {
-                let holds = |line: &crate::report::RowView| {
-                    (line.text("claim").to_string(), (line.flag("holds"), short(line.text("device"))))
-                };
+                let holds = Rows(&findings)
+                    .iter()
+                    .map(|line| (line.text("claim").to_string(), (line.flag("holds"), short(line.text("device")))));
                 let on = |devices: &[(Option<bool>, String)], wanted: bool| {
-                    let names =
-                        devices.iter().filter(|(holds, _)| *holds == Some(wanted)).map(|(_, name)| name.clone());
+                    let names = devices.iter().filter(|(holds, _)| *holds == Some(wanted)).map(|(_, name)| &name[..]);
                     names.collect::<Vec<_>>().join(", ")
                 };
-                let rows = together(Rows(&findings).iter().map(|line| holds(&line))).into_iter();
+                let rows = together(holds).into_iter();
                 let rows = rows.map(|(claim, devices)| vec![claim, on(&devices, true), on(&devices, false)]).collect();
-                blocks.extend(
-                    Sheet::new(format!("Claims of {}", repeated.label), &["claim", "holds on", "fails on"], &[], rows)
-                        .full(),
-                );
+                let caption = format!("Claims of {}", repeated.label);
+                blocks.extend(Sheet::new(caption, &["claim", "holds on", "fails on"], &[], rows).full());
             }
             for table in &tables {
                 let (shown, _) = figures::of_table(&repeated.results, table);
