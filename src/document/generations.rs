@@ -44,7 +44,7 @@ pub(super) fn instructions<'a>(line: &Line<'a>) -> Vec<&'a str> {
     if several.is_empty() { vec![line.text("instruction")] } else { several }
 }
 
-/// The emulations of an instruction on the targets of a model; `None` where a target has it in the matrix unit.
+/// The emulations of an instruction on the targets of a model; `None` for native ones.
 pub(crate) fn emulations(model: &Model, i: &Instruction) -> Vec<(&'static str, Option<&'static str>)> {
     let is_target = |support: &&Support| model.architectures.iter().any(|name| name == support.architecture);
     i.support.iter().filter(is_target).map(|support| (support.architecture, support.emulation)).collect()

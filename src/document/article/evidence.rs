@@ -92,7 +92,7 @@ impl Evidence {
         let [measured, others, same] = counts;
         (measured + others + same > 0).then(|| {
             format!(
-                "Of the {} published features that agree, {measured} were measured by this program, {others} rest on another source, and {same} rest on the \
+                "{} published features agree: {measured} were measured by this program, {others} rest on another source, and {same} rest on the \
                  publication itself or are assumed: their agreement is no evidence.",
                 measured + others + same
             )
@@ -177,7 +177,7 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
     let asked: usize = study.all.iter().map(|one| one.instructions.len()).sum();
     if asked > 0 {
         said.push(format!(
-            "The features are those of {}. Other shapes of a class may group their terms in another way.",
+            "The features belong to {}. Other shapes of a class may group their terms in another way.",
             counted(asked as u64, "instruction")
         ));
     }

@@ -43,7 +43,7 @@ const LONGEST: usize = 40;
 /// How the words of features are read.
 const READING: &str = "Braces hold the terms of one sum: {{c, 0..7}, 8..15} is the sum of c and products 0 to 7, to which a second sum adds \
                        products 8 to 15. A sum aligns its terms to the largest exponent among them, but never to one below the floor. The \
-                       alignment keeps so many fraction bits, and cuts off the others with the rounding that follows (RZ: toward zero, RNE: to nearest, \
+                       alignment keeps a number of fraction bits, and cuts off the others with the rounding in the cell (RZ: toward zero, RNE: to nearest, \
                        ties to even). Carry bits stand above the largest exponent. The column sums has the rounding between the sums of an \
                        instruction (once: there is one sum), accumulator the significant bits that pass from one sum to the next or leave the only \
                        one, and result the rounding to D. Where a cell ends in or more, or in or less, the formats show a bound alone.";
@@ -230,7 +230,10 @@ impl Study {
         let foreign = match self.foreign {
             0 => String::new(),
             count => {
-                format!(" Besides, {} for other generations differ on these.", counted(count as u64, "published value"))
+                format!(
+                    " {} for other generations came out differently, too.",
+                    counted(count as u64, "published value")
+                )
             }
         };
         (agree + differ + open > 0).then(|| {
