@@ -70,7 +70,7 @@ impl Bounds {
             "Let S be the sum of |a b|, L = k / k' the instructions that follow each other for one element of D, each with k' products, u the \
              unit of an alignment, and w the unit of a rounded result. For normal operands, without overflow, and for every order of k: \
              |D - exact| \u{2264} S (r + (L - 1) s), where r is the relative error of the first instruction and s the error of a later one, which \
-             also has the sum of those before it. Both follow from the operations of the model, each of which loses what the column says. For one \
+             also has the sum of those before it. Both follow from the operations of the model; each loses what the column says. For one \
              fused sum of n products and c, cut at F bits toward zero and rounded toward zero to p bits, \
              r = (n - 2) 2^-F + max(2^(1-p), 2^-F) and s = (n - 1) 2^-F + max(2^(1-p), 2^-F); where D is rounded to nearest, \
              r = (n - 1) 2^-F + 2^-p and s = n 2^-F + 2^-p. The column attained has the error of constructed operands in the model: one \
