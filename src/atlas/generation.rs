@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use crate::{
     Error, Result,
     arithmetic::{Model, aliases, shipped},
+    document::is_native,
     isa::{self, Instruction},
     survey::draft,
 };
@@ -72,17 +73,9 @@ impl Generation {
         FirstProduct::all().position(|date| Some(date.model) == model).unwrap_or(usize::MAX)
     }
 
-    /// The emulations of an instruction on its targets; `None` where a target has it in the matrix unit.
-    pub(super) fn emulations(&self, i: &Instruction) -> Vec<(&'static str, Option<&'static str>)> {
-        let is_target =
-            |support: &&isa::Support| self.model.architectures.iter().any(|name| name == support.architecture);
-        i.support.iter().filter(is_target).map(|support| (support.architecture, support.emulation)).collect()
-    }
-
     /// True if a target has the instruction in its matrix unit, or the targets are unknown.
     pub(super) fn is_native(&self, i: &Instruction) -> bool {
-        let emulations = self.emulations(i);
-        emulations.is_empty() || emulations.iter().any(|(_, emulation)| emulation.is_none())
+        is_native(&self.model, i)
     }
 }
 

@@ -4,7 +4,9 @@
 
 use super::{Block, Sheet, rows::Line};
 use crate::{
+    arithmetic::Model,
     features::{ABSENT, tables},
+    isa::{Instruction, Support},
     report::{Cell, ShownTable, Table, marks::captioned, plain, turned},
 };
 
@@ -40,4 +42,16 @@ pub(super) fn present(features: &mut Table) {
 pub(super) fn instructions<'a>(line: &Line<'a>) -> Vec<&'a str> {
     let several = line.list("instructions");
     if several.is_empty() { vec![line.text("instruction")] } else { several }
+}
+
+/// The emulations of an instruction on the targets of a model; `None` for native ones.
+pub(crate) fn emulations(model: &Model, i: &Instruction) -> Vec<(&'static str, Option<&'static str>)> {
+    let is_target = |support: &&Support| model.architectures.iter().any(|name| name == support.architecture);
+    i.support.iter().filter(is_target).map(|support| (support.architecture, support.emulation)).collect()
+}
+
+/// True if a target of a model has the instruction in its matrix unit, or the targets are unknown.
+pub(crate) fn is_native(model: &Model, i: &Instruction) -> bool {
+    let emulations = emulations(model, i);
+    emulations.is_empty() || emulations.iter().any(|(_, emulation)| emulation.is_none())
 }

@@ -186,16 +186,11 @@ impl<'a> Part<'a, '_> {
             Block::Heading(text) => self.upright(&format!("\n\\subsection{{{}}}\n", words(text))),
             Block::Source(Source { text, key }) => {
                 let cited = key.as_ref().map_or(String::new(), |key| format!(" \\cite{{{key}}}"));
-                self.upright(&format!("\n{}{cited}\n", words(text)));
+                self.upright(&format!("\n{}{cited}.\n", words(text.trim_end_matches('.'))));
             }
-            Block::List(items) => {
-                let items: String = items.iter().map(|item| format!("  \\item {}\n", words(item))).collect();
-                self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
-            }
+            Block::List(items) => self.list(items.iter().map(|item| words(item))),
             Block::Numbers(numbers) => {
-                let item = |(number, what): &(String, String)| format!("  \\item {} {}\n", words(number), words(what));
-                let items: String = numbers.iter().map(item).collect();
-                self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
+                self.list(numbers.iter().map(|(number, what)| format!("{} {}", words(number), words(what))));
             }
             Block::Table(sheet) => {
                 table(&sheet.caption, &sheet.shown, self.main.pages).into_iter().for_each(|typeset| self.table(typeset))
@@ -207,14 +202,21 @@ impl<'a> Part<'a, '_> {
                 // Figures have their printed size; only those taller than a page are reduced.
                 let height = figure.drawing.scene(WIDTHS[1]).height;
                 let reduced = if height > TALLEST { format!("[height={TALLEST}bp]") } else { String::new() };
+                // Text of a paper flows around its figures.
+                let place = if self.main.is_complete { "H" } else { "tbp" };
                 self.upright(&format!(
-                    "\n\\begin{{figure}}[H]\n  \\centering\n  \\includegraphics{reduced}{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
+                    "\n\\begin{{figure}}[{place}]\n  \\centering\n  \\includegraphics{reduced}{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
                     figure.name,
                     words(&figure.caption)
                 ));
             }
             Block::Folded(_, blocks) => blocks.iter().for_each(|block| self.block(block)),
         }
+    }
+
+    fn list(&mut self, items: impl Iterator<Item = String>) {
+        let items: String = items.map(|item| format!("  \\item {item}\n")).collect();
+        self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
     }
 
     fn upright(&mut self, text: &str) {

@@ -32,6 +32,7 @@ pub(crate) use claims::{Claim, claims};
 pub(crate) use compose::{compose, sheet};
 pub(crate) use figures::{Figure, figures, slug};
 pub(crate) use file::{Form, write_with_supplement};
+pub(crate) use generations::{emulations, is_native};
 pub(crate) use html::{SCRIPT, STYLE, block, contents, footer, frame, grid, html, marked, section, shown};
 use latex::{PaperFile, paper, paper_with_supplement};
 use markdown::markdown;

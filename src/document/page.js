@@ -16,7 +16,8 @@
     keep(root.dataset.theme);
     theme.textContent = dark() ? "Light" : "Dark";
   };
-  document.body.append(theme);
+  // Tab reaches it where it is seen: at the end of the bar.
+  (document.querySelector(".bar") ?? document.querySelector("header")).append(theme);
 
   const number = (text) => {
     const plain = text.replace(/,/g, "").trim();
@@ -53,14 +54,17 @@
     const input = make("input", "");
     input.type = "search";
     input.placeholder = `${body.rows.length} rows`;
+    const count = make("output", "");
     input.oninput = () => {
       const words = input.value.toLowerCase().split(/\s+/);
-      for (const row of body.rows) {
+      const rows = [...body.rows];
+      for (const row of rows) {
         const text = row.textContent.toLowerCase();
         row.hidden = !words.every((word) => text.includes(word));
       }
+      count.textContent = ` ${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
     };
-    label.append(input);
+    label.append(input, count);
     table.parentElement.before(label);
   }
 })();

@@ -294,7 +294,8 @@
   function update() {
     const own = operands();
     if (!own) {
-      clear("A field is not a number.");
+      const unread = [...form.querySelectorAll(".field:has([aria-invalid=true])")];
+      clear(unread.map((own) => `${own.querySelector("span").textContent}: ${own.querySelector("output").textContent}`).join("; "));
       return null;
     }
     const wrong = misplaced(own.positions);

@@ -112,7 +112,7 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
         |arithmetic: &Arithmetic| arithmetic.finding("floor").is_some_and(|words| words.ends_with("or less"));
     html! {
         p { "Each feature is computed from the model, by directed inputs. A mark is the evidence for the model, one for each generation in the order of the heading; -: the formats hold no operands that show it." }
-        (table("Features", &labels, rows))
+        (table("Features by generation", &labels, rows))
         @if entry.arithmetics.iter().any(is_bounded) {
             p { "Floor: \u{201c}F or less\u{201d} says what operands can show, because no product of these formats is small enough to show a lower one. \
                  The arithmetic above has the exponent of the rule (\u{201c}exponent at least\u{201d}), which may be lower." }

@@ -28,7 +28,7 @@ pub(super) fn support(site: &Site, entry: &Entry) -> Markup {
     let rows = html! {
         @for number in entry.generations() {
             @let generation = &site.generations[number];
-            @let targets = generation.emulations(i);
+            @let targets = document::emulations(&generation.model, i);
             @if targets.is_empty() {
                 tr { th scope="row" { (generation_link(ROOT, generation)) } td { "-" } td { "not stated" } }
             }

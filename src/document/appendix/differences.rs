@@ -2,6 +2,7 @@
 
 use super::{experiments::Repeated, sheets};
 use crate::{
+    base::distinct::distinct,
     document::{
         Block, Chapter, Sheet,
         results::{CHIP, Results},
@@ -15,7 +16,7 @@ const PUBLISHED: [(&str, &[&str]); 5] = [
     ("cells", &["instruction", "op", "init", "reference"]),
     ("splitting_cells", &["metric", "of", "over", "k", "generation"]),
     ("integer_cells", &["column", "scheme"]),
-    ("cost_cells", &["instruction", "what", "kind", "warps", "ilp"]),
+    ("cost_cells", &["subject", "figure"]),
     ("published_features", &["class", "feature", "gpu"]),
 ];
 /// Beginnings of verdicts on figures that differ.
@@ -35,6 +36,11 @@ pub(in crate::document) struct Compared {
 }
 
 impl Compared {
+    /// True if a device of another generation than the published one differs.
+    pub(in crate::document) fn is_of_another_generation(&self) -> bool {
+        self.verdict.ends_with("another generation")
+    }
+
     fn differs(&self) -> bool {
         DIFFERS.iter().any(|words| self.verdict.starts_with(words))
     }
@@ -59,20 +65,23 @@ pub(super) fn chapter(all: &[Repeated], others: &Results) -> Chapter {
               other generations."
             .into(),
     })];
-    blocks.extend(sheet.map(Block::Table));
+    blocks.extend(sheet);
     Chapter { id: "differences", heading: "Differences from the literature", blocks }
 }
 
 /// Makes the table of the figures and claims that differ, if there are any.
-pub(in crate::document) fn sheet(all: &[Compared]) -> Option<Sheet> {
+pub(in crate::document) fn sheet(all: &[Compared]) -> Option<Block> {
     let cells = |row: &Compared| {
-        [&row.device, &row.source, &row.what, &row.published, &row.measured, &row.verdict, &row.why]
-            .map(String::clone)
-            .to_vec()
+        let verdict = row.verdict.trim_start_matches("not reproduced: ").to_string();
+        let others = [&row.source, &row.what, &row.published, &row.measured].map(String::clone);
+        ((others, verdict, row.why.clone()), row.device.clone())
     };
     let labels = [sheets::DEVICE, "source", "figure or claim", "published", "measured", "verdict", "why"];
-    let rows: Vec<_> = all.iter().filter(|row| row.differs()).map(cells).collect();
-    (!rows.is_empty()).then(|| Sheet::new("Differences from the literature", &labels, &[], rows))
+    let rows = together(all.iter().filter(|row| row.differs()).map(cells)).into_iter();
+    let rows = rows.map(|((others, verdict, why), devices)| {
+        [distinct(devices).join(", ")].into_iter().chain(others).chain([verdict, why]).collect()
+    });
+    Sheet::new("Differences from the literature", &labels, &[], rows.collect()).full()
 }
 
 /// The numbers of figures and claims that are reproduced, that are not, and that cannot be compared.
@@ -187,4 +196,20 @@ fn why(line: &Line, explanations: Option<&Table>) -> String {
         Some([other.text("accepted"), other.text("explanation")].into_iter().find(|text| !text.is_empty())?.to_string())
     };
     reason.map(str::to_string).or_else(explained).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_named_by_columns_of_its_table() {
+        for (key, naming) in PUBLISHED {
+            let all = crate::tables::declared();
+            let table = all.iter().find(|table| table.key == key).expect(key);
+            for name in naming {
+                assert!(table.columns.iter().any(|column| column.key == *name), "{key}: {name}");
+            }
+        }
+    }
 }

@@ -158,11 +158,11 @@ fn version(kept: &Kept) -> String {
 pub(in crate::document) fn devices(results: &Results) -> Sheet {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut add = |name: String, description: &str, details: String| {
-        let known = rows.iter_mut().find(|row| row[0] == name && row[2] == description);
-        match known {
-            Some(row) if row[3].is_empty() => row[3] = details,
-            Some(row) if row[3] == details || details.is_empty() => (),
-            _ => rows.push(vec![name, String::new(), description.into(), details]),
+        let agrees = |known: &str| known == details || known.is_empty() || details.is_empty();
+        match rows.iter().position(|row| row[0] == name && row[2] == description && agrees(&row[3])) {
+            Some(_) if details.is_empty() => (),
+            Some(at) => rows[at][3] = details,
+            None => rows.push(vec![name, String::new(), description.into(), details]),
         }
     };
     for kept in &results.kept {

@@ -6,6 +6,7 @@ use super::{Study, short};
 use crate::{
     COMMIT, VERSION,
     arithmetic::EvidenceKind,
+    base::distinct::distinct,
     document::{
         Block, Chapter, Results, Sheet,
         appendix::{devices, listed, seeds, sheets, versions},
@@ -57,16 +58,44 @@ impl Evidence {
         all
     }
 
-    fn count(&self, kind: EvidenceKind) -> usize {
-        self.cells.iter().filter(|cell| cell.kind == Some(kind)).count()
+    fn of_kind(&self, kind: EvidenceKind) -> impl Iterator<Item = &EvidenceCell> {
+        self.cells.iter().filter(move |cell| cell.kind == Some(kind))
     }
 
     /// The number of features of each kind of evidence, in a sentence.
     pub(super) fn sentence(&self) -> Option<String> {
-        let kinds = EvidenceKind::ALL.into_iter().filter(|kind| self.count(*kind) > 0);
-        let counts: Vec<String> = kinds.map(|kind| format!("{} {}", self.count(kind), kind.name())).collect();
+        let counts = EvidenceKind::ALL.map(|kind| (self.of_kind(kind).count(), kind.name())).into_iter();
+        let counts: Vec<String> =
+            counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
         (!counts.is_empty()).then(|| {
             format!("{} of features by evidence: {}.", counted(self.cells.len() as u64, "finding"), listed(&counts))
+        })
+    }
+
+    /// On what the published features that agree rest, in a sentence.
+    ///
+    /// A source is named by its first author, in publications and in evidence.
+    pub(super) fn independence(&self, published: &Table) -> Option<String> {
+        let mut counts = [0; 3];
+        for line in Rows(published).iter().filter(|line| line.text("verdict") == "agrees") {
+            let (device, class) = (short(&chip_of(&line)), class_of(line.text("instruction")));
+            let is_it = |cell: &&EvidenceCell| {
+                (&cell.device, &cell.class, &cell.feature[..]) == (&device, &class, line.text("feature"))
+            };
+            let author = line.text("source").split(' ').next().unwrap_or_default();
+            counts[match self.cells.iter().find(is_it) {
+                Some(cell) if cell.kind == Some(EvidenceKind::Measured) => 0,
+                Some(cell) if cell.kind != Some(EvidenceKind::Assumed) && !cell.rests_on.contains(author) => 1,
+                _ => 2,
+            }] += 1;
+        }
+        let [measured, others, same] = counts;
+        (measured + others + same > 0).then(|| {
+            format!(
+                "{} published features agree: {measured} were measured by this program, {others} rest on another source, and {same} rest on the \
+                 publication itself or are assumed: their agreement is no evidence.",
+                measured + others + same
+            )
         })
     }
 
@@ -76,7 +105,7 @@ impl Evidence {
             .iter()
             .map(|line| [short(&chip_of(&line)), class_of(line.text("instruction")), line.text("feature").to_string()])
             .collect();
-        let new = self.cells.iter().filter(|cell| cell.kind == Some(EvidenceKind::Measured));
+        let new = self.of_kind(EvidenceKind::Measured);
         let new = new.filter(|cell| !stated.contains(&[cell.device.clone(), cell.class.clone(), cell.feature.clone()]));
         let groups = together(new.map(|cell| ((cell.device.clone(), cell.class.clone()), cell.feature.clone())));
         let rows: Vec<_> =
@@ -90,7 +119,8 @@ impl Evidence {
 pub(super) fn setup(study: &Study, results: &Results) -> Chapter {
     let said = format!(
         "Results by tcnum {}; document by tcnum {VERSION}, commit {}. {} A model is a description of a chip that the program executes; its \
-         results are not measurements. The supplement has all tables, and the commands that repeat them.",
+         results are not measurements. A feature is found by directed inputs: operands for which its possible values give different D. The \
+         supplement has an input for each finding, all tables, and the commands that repeat them.",
         versions(results),
         citations::short(COMMIT),
         seeds(results)
@@ -98,8 +128,7 @@ pub(super) fn setup(study: &Study, results: &Results) -> Chapter {
     let mut blocks = vec![Block::Text(said)];
     blocks.extend(devices(results).full());
     let of_kind = |kind: EvidenceKind| {
-        let cells = study.evidence.cells.iter().filter(move |cell| cell.kind == Some(kind));
-        let groups = together(cells.map(|cell| (&cell.rests_on, &cell.device))).into_iter();
+        let groups = together(study.evidence.of_kind(kind).map(|cell| (&cell.rests_on, &cell.device))).into_iter();
         groups.map(move |(source, devices)| (kind, source, devices))
     };
     let groups = EvidenceKind::ALL.into_iter().flat_map(of_kind);
@@ -112,7 +141,7 @@ pub(super) fn setup(study: &Study, results: &Results) -> Chapter {
     let labels = ["evidence", "source", "number of features by device"];
     let caption = "Evidence of the features: measured on a chip, or the source of the model";
     blocks.extend(Sheet::new(caption, &labels, &[], groups.map(row).collect()).full());
-    Chapter { id: "setup", heading: "Measurements by chip", blocks }
+    Chapter { id: "setup", heading: "Devices and evidence", blocks }
 }
 
 /// Makes the chapter of limits, each a sentence on these results.
@@ -126,23 +155,14 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
             listed(&models)
         ));
     }
-    let assumed = together(
-        evidence
-            .cells
-            .iter()
-            .filter(|cell| cell.kind == Some(EvidenceKind::Assumed))
-            .map(|cell| (&cell.device, &cell.feature)),
-    );
-    let assumed: Vec<String> = assumed
-        .into_iter()
-        .map(|(device, features)| {
-            format!("{device}: {}", crate::base::distinct::distinct(features.into_iter().cloned()).join(", "))
-        })
-        .collect();
+    let cells = evidence.of_kind(EvidenceKind::Assumed);
+    let assumed = together(cells.map(|cell| (&cell.device, cell.feature.clone()))).into_iter();
+    let assumed: Vec<String> =
+        assumed.map(|(device, features)| format!("{device}: {}", distinct(features).join(", "))).collect();
     if !assumed.is_empty() {
         said.push(format!(
             "{} of {} features are assumed, because no public source has them, and were never measured. {}.",
-            evidence.count(EvidenceKind::Assumed),
+            evidence.of_kind(EvidenceKind::Assumed).count(),
             evidence.cells.len(),
             assumed.join("; ")
         ));
@@ -154,12 +174,15 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
         ));
     }
     said.push("A feature is what directed inputs show; other inputs may show more. Equal results do not show how a chip computes.".into());
-    let compared: i64 = study
-        .others
-        .table("verification")
-        .iter()
-        .flat_map(|table| Rows(table).iter().map(|line| line.count("compared")).collect::<Vec<_>>())
-        .sum();
+    let asked: usize = study.all.iter().map(|one| one.instructions.len()).sum();
+    if asked > 0 {
+        said.push(format!(
+            "The features belong to {}. Other shapes of a class may group their terms in another way.",
+            counted(asked as u64, "instruction")
+        ));
+    }
+    let verified = study.others.table("verification");
+    let compared: i64 = verified.iter().flat_map(|table| Rows(table).iter()).map(|line| line.count("compared")).sum();
     said.push(match compared {
         0 => "These results have no comparison of a chip with its model on random operands.".into(),
         count => format!(
@@ -167,12 +190,6 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
             grouped(count)
         ),
     });
-    said.extend(
-        study
-            .experiments
-            .iter()
-            .flat_map(|repeated| repeated.notes.iter().map(|remark| format!("{}: {remark}", repeated.label))),
-    );
     if let failed @ [_, ..] = &results.failed()[..] {
         said.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", ")));
     }

@@ -9,11 +9,12 @@ mod fit;
 use super::{
     Block, Chapter, Document, Figure, Results, Sheet, Source,
     appendix::{self, Repeated, differences, listed, sheets, short},
-    arithmetic::{self, Arithmetic},
-    citations, claims, figures, generations, proof,
+    arithmetic::{self as arithmetics, Arithmetic, class_of},
+    citations, claims, figures, generations, is_native, proof,
     rows::{Rows, together},
 };
 use crate::{
+    arithmetic::Model,
     base::distinct::distinct,
     format::Format,
     isa::{self, Instruction},
@@ -39,15 +40,25 @@ const COLUMNS: [&str; 8] = ["order", "alignment", "floor", "carry bits", "accumu
 /// Longest order of a sum in that table, in characters.
 const LONGEST: usize = 40;
 
+/// How the words of features are read.
+const READING: &str = "Braces hold the terms of one sum: {{c, 0..7}, 8..15} is the sum of c and products 0 to 7, to which a second sum adds \
+                       products 8 to 15. A sum aligns its terms to the largest exponent among them, but never to one below the floor. The \
+                       alignment keeps a number of fraction bits, and cuts off the others with the rounding in the cell (RZ: toward zero, RNE: to nearest, \
+                       ties to even). Carry bits stand above the largest exponent. The column sums has the rounding between the sums of an \
+                       instruction (once: there is one sum), accumulator the significant bits that pass from one sum to the next or leave the only \
+                       one, and result the rounding to D. Where a cell ends in or more, or in or less, the formats show a bound alone.";
+
 /// The results that a paper is about, and what its chapters share.
 struct Study {
     experiments: Vec<Repeated>,
     others: Results,
     all: Vec<Arithmetic>,
+    /// Published figures and claims about the devices, and the number of those about others that differ.
     compared: Vec<differences::Compared>,
+    foreign: usize,
     evidence: evidence::Evidence,
-    /// The models of the devices.
-    models: Vec<String>,
+    /// The devices, each with its model.
+    models: Vec<(String, String)>,
 }
 
 /// Makes a paper of at most `pages` pages.
@@ -59,11 +70,15 @@ pub(crate) fn article(results: &Results, subject: &Subject, pages: usize) -> Fit
         generations::present(&mut table);
         table
     });
+    let mut compared = differences::compared(&experiments, &others);
+    let all = compared.len();
+    compared.retain(|row| !row.is_of_another_generation());
     let study = Study {
-        models: results.chips().iter().filter_map(|chip| results.model_of(chip)).collect(),
-        all: features.as_ref().map(arithmetic::arithmetics).unwrap_or_default(),
+        foreign: all - compared.len(),
+        models: results.chips().into_iter().filter_map(|chip| Some((chip.clone(), results.model_of(&chip)?))).collect(),
+        all: features.as_ref().map(arithmetics::arithmetics).unwrap_or_default(),
         evidence: evidence::Evidence::of(features.as_ref()),
-        compared: differences::compared(&experiments, &others),
+        compared,
         experiments,
         others,
     };
@@ -131,6 +146,7 @@ impl Study {
             said.push(format!("The instructions differ in these features: {}.", listed(&varied)));
         }
         said.extend(self.agreement());
+        said.extend(self.others.table("published_features").and_then(|table| self.evidence.independence(&table)));
         said.extend(bounds.sentence());
         said.join(" ")
     }
@@ -182,17 +198,48 @@ impl Study {
         if !more.is_empty() {
             blocks.push(Block::Text(format!("The supplement also has the differences in {}.", listed(&more))));
         }
+        if !self.all.is_empty() {
+            blocks.push(Block::Text(READING.into()));
+        }
+        blocks.extend(self.emulated().map(Block::Text));
         blocks.extend(Sheet::new(caption, &labels, &[], rows.collect()).full());
         Chapter { id: "features", heading: "Features by generation", blocks }
+    }
+
+    /// The classes that the assembler makes of other instructions, in a sentence.
+    fn emulated(&self) -> Option<String> {
+        let on = self.all.iter().filter_map(|one| {
+            let model = Model::load(self.models.iter().find(|(chip, _)| *chip == one.chip)?.1.as_str()).ok()?;
+            let name = one.instructions.iter().find(|name| isa::known(name).is_some_and(|i| !is_native(&model, &i)))?;
+            Some((class_of(name), short(&one.chip)))
+        });
+        let all: Vec<String> =
+            together(on).into_iter().map(|(class, on)| format!("{class} on {}", listed(&distinct(on)))).collect();
+        (!all.is_empty()).then(|| {
+            format!(
+                "The assembler makes some instructions of others, so their rows show these: {}. The unit for their operands, if there is one, is in the \
+                 rows of other families.",
+                all.join("; ")
+            )
+        })
     }
 
     /// The counts of published values that agree and that differ.
     fn agreement(&self) -> Option<String> {
         let [agree, differ, open] = differences::counted(&self.compared);
+        let foreign = match self.foreign {
+            0 => String::new(),
+            count => {
+                format!(
+                    " {} for other generations came out differently, too.",
+                    counted(count as u64, "published value")
+                )
+            }
+        };
         (agree + differ + open > 0).then(|| {
             format!(
                 "{} published values and claims are about these devices: {agree} are reproduced, {open} cannot be compared, and {differ} came out \
-                 differently.",
+                 differently.{foreign}",
                 agree + differ + open
             )
         })
@@ -203,25 +250,20 @@ impl Study {
         let mut blocks: Vec<Block> = self.agreement().map(Block::Text).into_iter().collect();
         let published = self.others.table("published_features");
         if let Some(table) = &published {
-            let agreeing = Rows(table).iter().filter(|line| line.text("verdict") == "agrees");
-            let kinds: Vec<&str> = agreeing.map(|line| line.text("evidence")).collect();
-            let known = kinds.iter().filter(|kind| ["measured", "recorded"].contains(*kind)).count();
             let keys =
                 citations::keys_of(Rows(table).iter().map(|line| line.text("source")).collect::<Vec<_>>().into_iter());
-            let text = format!(
-                "An agreement is evidence only where our value does not rest on the publication itself: {known} of the {} features that agree \
-                 rest on measurements or recordings. Papers with published features:",
-                kinds.len()
-            );
+            let text =
+                self.evidence.independence(table).unwrap_or_default() + " The papers with published features are";
             blocks.push(Block::Source(Source { text, key: (!keys.is_empty()).then(|| keys.join(",")) }));
         }
         if self.compared.is_empty() {
             blocks.push(Block::Text("These results repeat no published value.".into()));
         }
-        blocks.extend(differences::sheet(&self.compared).and_then(Sheet::full));
+        blocks.extend(differences::sheet(&self.compared));
         let mut claims = claims::claims();
         claims.retain(|claim| {
-            claim.agreement != claims::AGREEMENTS[0] && claim.models.iter().any(|model| self.models.contains(model))
+            claim.agreement != claims::AGREEMENTS[0]
+                && self.models.iter().any(|(_, model)| claim.models.contains(model))
         });
         blocks.extend(claims::sheet(&claims).full());
         blocks.extend(published.iter().filter_map(|table| self.evidence.unstated(table)));
@@ -237,26 +279,19 @@ impl Study {
                 continue;
             }
             blocks.push(Block::Source(Source { text: repeated.source.clone(), key: repeated.cite.clone() }));
+            blocks.extend(repeated.notes.iter().cloned().map(Block::Text));
             if let Some(findings) = repeated.results.table("findings") {
-                let holds = |line: &crate::report::RowView| {
-                    (line.text("claim").to_string(), (line.flag("holds"), short(line.text("device"))))
-                };
+                let holds = Rows(&findings)
+                    .iter()
+                    .map(|line| (line.text("claim").to_string(), (line.flag("holds"), short(line.text("device")))));
                 let on = |devices: &[(Option<bool>, String)], wanted: bool| {
-                    let names =
-                        devices.iter().filter(|(holds, _)| *holds == Some(wanted)).map(|(_, name)| name.clone());
+                    let names = devices.iter().filter(|(holds, _)| *holds == Some(wanted)).map(|(_, name)| &name[..]);
                     names.collect::<Vec<_>>().join(", ")
                 };
-                let rows = together(Rows(&findings).iter().map(|line| holds(&line))).into_iter();
+                let rows = together(holds).into_iter();
                 let rows = rows.map(|(claim, devices)| vec![claim, on(&devices, true), on(&devices, false)]).collect();
-                blocks.extend(
-                    Sheet::new(
-                        format!("Claims of {}", repeated.label),
-                        &["claim", "holds on", "does not hold on"],
-                        &[],
-                        rows,
-                    )
-                    .full(),
-                );
+                let caption = format!("Claims of {}", repeated.label);
+                blocks.extend(Sheet::new(caption, &["claim", "holds on", "fails on"], &[], rows).full());
             }
             for table in &tables {
                 let (shown, _) = figures::of_table(&repeated.results, table);

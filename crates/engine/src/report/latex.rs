@@ -104,7 +104,7 @@ pub fn escaped(text: &str) -> String {
             continue;
         }
         if let Some(exponent) = exponent(text, at) {
-            escaped += &format!("$^{{{exponent}}}$");
+            escaped += &format!("$^{{{}}}$", exponent.trim_matches(['(', ')']));
             raised = at + 1 + exponent.len();
             continue;
         }
@@ -140,14 +140,20 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The exponent behind the `^` at this place, if a number is raised to a whole power there.
+/// The exponent behind the `^` at this place, if a number is raised there: `-23`, `-F`, `(1-p)`.
 fn exponent(text: &str, at: usize) -> Option<&str> {
     // A reader copies a command as it stands.
     let is_power = !text.starts_with("tcnum ") && text[..at].ends_with(|c: char| c.is_ascii_digit());
     let behind = text[at..].strip_prefix('^').filter(|_| is_power)?;
+    if let Some(end) = behind.starts_with('(').then(|| behind.find(')')).flatten() {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || " +-".contains(c);
+        return behind[1..end].chars().all(is_plain).then(|| &behind[..=end]);
+    }
     let sign = usize::from(behind.starts_with('-'));
-    let digits = behind[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len() - sign);
-    (digits > 0).then(|| &behind[..sign + digits])
+    let is_number = behind[sign..].starts_with(|c: char| c.is_ascii_digit());
+    let is_part = |c: char| if is_number { c.is_ascii_digit() } else { c.is_ascii_alphabetic() };
+    let length = behind[sign..].find(|c: char| !is_part(c)).unwrap_or(behind.len() - sign);
+    (length > 0).then(|| &behind[..sign + length])
 }
 
 /// The command of a character.

@@ -26,8 +26,8 @@ const BEYOND: f64 = 4.5;
 /// Widths of lines of axes, and of the grid.
 pub(super) const AXIS: f64 = 0.6;
 const FINE: f64 = 0.4;
-/// Size of an exponent, in sizes of its base, and how high it stands.
-const EXPONENT: f64 = 0.8;
+/// Size of an exponent, in sizes of its base (6 pt where numbers have 7), and how high it stands.
+const EXPONENT: f64 = 6.0 / 7.0;
 const RAISED: f64 = 0.35;
 
 /// Sizes and axes of the panels of a chart.
