@@ -64,7 +64,9 @@ impl GgufEntries {
         self.push(key, REAL, &value.to_le_bytes());
     }
 
-    /// Sets the type of the file to that of the most values of its arrays; another type than those that are written stays.
+    /// Sets the type of the file to that of the most values of its arrays.
+    ///
+    /// Nothing changes if this is a type that is not written.
     pub fn set_file_type(&mut self, arrays: &[NewArray]) {
         let mut values: BTreeMap<String, usize> = BTreeMap::new();
         for array in arrays {

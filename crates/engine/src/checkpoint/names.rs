@@ -63,7 +63,9 @@ pub(super) fn gguf_name(name: &str) -> Option<String> {
     aliases(name).get(1).cloned()
 }
 
-/// Places of so many rows in pairs, one of each half of a head, by their places in halves; `None` if heads do not divide them.
+/// Places of so many rows in pairs, one of each half of a head, by their places in halves.
+///
+/// `None` if heads do not divide them.
 pub(super) fn pairs(heads: usize, rows: usize) -> Option<Vec<usize>> {
     let fits = heads > 0 && rows.is_multiple_of(2 * heads);
     let (head, half) = (rows / heads.max(1), rows / heads.max(1) / 2);
@@ -83,7 +85,9 @@ impl Checkpoint {
         aliases(name).iter().find_map(|alias| self.get(alias))
     }
 
-    /// Places in the file of so many rows of q or k, whose heads have them in pairs; `None` if they are in order.
+    /// Places in the file of so many rows of q or k, whose heads have them in pairs.
+    ///
+    /// `None` if they are in order.
     pub fn unpaired(&self, name: &str, rows: usize) -> Option<Vec<usize>> {
         let metadata = &self.file.metadata;
         metadata.get("general.architecture").filter(|name| *name == PAIRED)?;

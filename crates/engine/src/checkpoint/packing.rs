@@ -28,7 +28,9 @@ pub enum Packing {
     Halves(usize),
     /// Nibbles of words of 32 bits: the place among eight of the one in each nibble, the lowest first.
     Ordered([u8; 8]),
-    /// The highest bits of all words (bytes; for 3 bits, words of 32 bits) are the first part of the tensor.
+    /// The highest bits of all words are the first part of the tensor.
+    ///
+    /// Words are bytes; for 3 bits they have 32 bits.
     TensorParts,
 }
 

@@ -162,7 +162,9 @@ impl<'a> Fused<'a> {
         (fit && sizes.iter().sum::<usize>() == whole.rows).then_some(sizes)
     }
 
-    /// The order whose rows are nearest to those of the parts; the usual one, unless another is much nearer.
+    /// The order whose rows are nearest to those of the parts.
+    ///
+    /// It is the usual one, unless another is much nearer.
     fn order(&self, sizes: &[usize]) -> Result<RowOrder> {
         let whole = in_rows(self.whole.1);
         let whole = reader((self.whole.0, &whole), None)?;

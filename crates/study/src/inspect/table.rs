@@ -69,7 +69,7 @@ crate::rows! {
         second: Option<String> => shown("second").essential(),
         /// The tensor that it is fused into in one of them.
         fused: Option<String> => shown("fused into").if_filled().essential(),
-        /// Rows of that tensor that it is compared with: the first and the last, or so many groups with rows of all parts.
+        /// Rows of that tensor that it is compared with, or the number of their groups.
         fused_rows: Option<String> => shown("rows").if_filled().beside().essential(),
         /// The result of the comparison: the same values or bytes, or what differs.
         finding: String => shown("finding").essential(),
