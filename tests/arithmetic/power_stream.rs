@@ -9,7 +9,7 @@ use tcnum::{inputs::stream, isa};
 use tcnum_engine::rule::{Change, ChangeVerdict, RefutingData, refute};
 
 /// Dot-product-adds within which each change must be refuted.
-const LIMIT: u64 = 1 << 17;
+const LIMIT: usize = 1 << 17;
 
 const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 const F16: &str = "mma.m16n8k16.f32.f16.f16.f32";
@@ -20,7 +20,7 @@ const F16_OUT: &str = "mma.m16n8k16.f16.f16.f16.f16";
 /// instruction and every sixteenth one behind it, unless all is asked for.
 fn left_open(instructions: &[&str], expected: &[(&str, &str)]) {
     for name in instructions.iter().step_by(amount(16, 1)) {
-        let source = RefutingData::stream(&isa::find(name).unwrap(), 1, LIMIT);
+        let source = RefutingData::stream(&isa::find(name).unwrap(), 1, LIMIT as u64);
         let mut tested = Vec::new();
         refute(&hopper(), &[source], &mut tested, &mut |_| ()).unwrap();
         let tested = tested.remove(0);
