@@ -243,7 +243,8 @@ impl Shared {
         }
     }
 
-    /// Lists the machine code of what was compiled until now, unless a thread does it: that takes what comes meanwhile at once.
+    /// Lists the machine code of all kernels that are compiled, unless another thread does.
+    /// That thread also takes what is compiled meanwhile.
     fn list<'a>(&'a self, mut state: MutexGuard<'a, PoolState>) {
         if std::mem::replace(&mut state.is_listing, true) {
             return;
@@ -285,7 +286,8 @@ fn compiled(job: &Job) -> (Result<Compiled>, KernelTimes) {
     (kernel, times)
 }
 
-/// Adds the opcodes of kernels, here and in the cache, if there is a disassembler; returns the seconds of disassembly.
+/// Adds the opcodes of kernels, here and in the cache, if there is a disassembler.
+/// Returns the seconds of disassembly.
 fn add_opcodes(kernels: &mut [Unlisted]) -> f64 {
     let mut seconds = 0.0;
     let cubins: Vec<(&str, &[u8])> = kernels.iter().map(|k| (k.job.target, &k.compiled.cubin[..])).collect();

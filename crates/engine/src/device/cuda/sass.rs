@@ -60,9 +60,10 @@ pub fn disassembler() -> Option<PathBuf> {
         .find_map(|stem| folders.iter().map(|f| f.join(program(stem))).find(|path| path.is_file()))
 }
 
-/// Disassembles CUBINs, each with its target; `None` where `program` cannot (it may be older than the compiler).
+/// Disassembles CUBINs, each with its target.
 ///
-/// nvdisasm takes 0.4 s to start, and next to nothing for a kernel, so all of one target are given to it at once.
+/// `None` stands where `program` cannot; it may be older than the compiler. nvdisasm takes 0.4 s to start, and next to nothing for
+/// a kernel, so all of one target are given to it at once.
 pub fn disassemble(program: &Path, cubins: &[(&str, &[u8])]) -> Vec<Option<String>> {
     let mut texts = vec![None; cubins.len()];
     let targets: BTreeSet<&str> = cubins.iter().map(|(target, _)| *target).collect();
@@ -86,7 +87,7 @@ fn disassemble_together(program: &Path, target: &str, cubins: &[&[u8]]) -> Optio
     }
     let functions: Vec<_> = cubins.iter().map(|cubin| cubin::functions(cubin)).collect::<Option<_>>()?;
     let code: Vec<&[u8]> = functions.iter().flatten().map(|(_, code)| *code).collect();
-    let options = ["--no-dataflow", "--binary", &target.replace("sm_", "SM")];
+    let options = ["-ndf", "-b", &target.replace("sm_", "SM")];
     let text = run(program, &options, &code)?;
     let mut lines = text.lines().filter_map(|line| Some((address(line)?, line))).peekable();
     let mut end = 0;
@@ -110,7 +111,7 @@ fn disassemble_file(program: &Path, cubin: &[u8]) -> Option<String> {
     run(program, &[if is_cuobjdump(program) { "-sass" } else { "-c" }], &[cubin])
 }
 
-/// What `program` prints about a file with these contents.
+/// Prints of `program` about a file with these contents.
 fn run(program: &Path, options: &[&str], contents: &[&[u8]]) -> Option<String> {
     let mut file = tempfile::Builder::new().suffix(".cubin").tempfile().ok()?;
     contents.iter().try_for_each(|part| file.write_all(part)).ok()?;

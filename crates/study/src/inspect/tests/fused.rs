@@ -127,7 +127,7 @@ fn fused_tensors_of_other_formats_names_and_dimensions_are_compared() {
         let place = |row: usize| row / head * head + row % head % 2 * (head / 2) + row % head / 2;
         (0..rows.len() / COLUMNS).flat_map(|row| rows[place(row) * COLUMNS..][..COLUMNS].to_vec()).collect::<Vec<f32>>()
     };
-    let arrays = vec![
+    let arrays = [
         single_precision("blk.0.attn_q.weight", &pairs(&parts[0], 8)),
         single_precision("blk.0.attn_k.weight", &pairs(&parts[1], 8)),
         single_precision("blk.0.attn_v.weight", &parts[2]),
