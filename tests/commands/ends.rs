@@ -31,7 +31,7 @@ const MOST: Duration = Duration::from_secs(20);
 /// Verbs of a quick run.
 const QUICK: usize = 4;
 /// The latest moment, in milliseconds of processor time.
-const LATEST: usize = 3000;
+const LATEST: usize = 2000;
 /// Seed of the moments and of a quick run's verbs.
 const SEED: u64 = 1;
 /// Ticks of processor times in `/proc`, which are hundredths of a second on Linux.
