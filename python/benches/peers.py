@@ -9,12 +9,12 @@ out, with a line that says so. A rate is that of the fastest call in SECONDS (de
 import argparse
 import os
 import sys
-import time
 
 for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
 import numpy as np  # noqa: E402 (after the number of threads)
+from rates import best  # noqa: E402
 
 import tcnum  # noqa: E402
 
@@ -23,17 +23,6 @@ ROW = 4096
 CASES = 20_000
 TURNS = 4
 INSTRUCTION = "mma.m16n8k16.f32.f16.f16.f32"
-
-
-def best(work, seconds):
-    """Returns the shortest time, in seconds, that the work took."""
-    end, least = time.perf_counter() + seconds, float("inf")
-    while True:
-        begin = time.perf_counter()
-        work()
-        least = min(least, time.perf_counter() - begin)
-        if time.perf_counter() > end:
-            return least
 
 
 def compare(task, peer, amount, unit, ours, theirs, seconds):

@@ -22,7 +22,7 @@ impl ShippedProgram {
     }
 
     /// Everything of the program, and its instruction.
-    pub(crate) fn whole(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         format!("{:?}", self.evaluator.program())
     }
 }

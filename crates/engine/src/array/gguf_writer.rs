@@ -64,7 +64,7 @@ impl GgufEntries {
         self.push(key, REAL, &value.to_le_bytes());
     }
 
-    /// Sets the type of the file to that of the most values of its arrays.
+    /// Names the type that most values of the arrays have as the type of the file.
     ///
     /// Nothing changes if this is a type that is not written.
     pub fn set_file_type(&mut self, arrays: &[NewArray]) {

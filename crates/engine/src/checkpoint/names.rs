@@ -2,7 +2,7 @@
 
 use super::{open::Checkpoint, tensor::CheckpointTensor};
 
-/// Names of the same tensor without their ending, that of GGUF first; `*` is the number of a layer.
+/// Names of the same tensor without their ending, GGUF's first; `*` is the number of a layer.
 const NAMES: &[&[&str]] = &[
     &["token_embd", "model.embed_tokens"],
     &["output_norm", "model.norm"],

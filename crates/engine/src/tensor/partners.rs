@@ -24,8 +24,8 @@ pub fn partners(tensor: &str) -> String {
 pub fn fused_parts(tensor: &str) -> Vec<Vec<String>> {
     let words: Vec<&str> = tensor.split('.').collect();
     let named = |part: &str, at: usize| [&words[..at], &[part], &words[at + 1..]].concat().join(".");
-    let fused = FUSED.iter().flat_map(|(wholes, parts)| {
-        let at = words.iter().position(|word| wholes.contains(word))?;
+    let fused = FUSED.iter().flat_map(|(words_of_fused, parts)| {
+        let at = words.iter().position(|word| words_of_fused.contains(word))?;
         Some(parts.iter().map(|part| named(part, at)).collect())
     });
     fused.collect()

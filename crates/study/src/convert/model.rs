@@ -48,7 +48,7 @@ impl FileConversion {
         Ok(scales)
     }
 
-    /// The metadata of a GGUF file: those of the input or of its model, or the least that readers ask for.
+    /// The metadata of a GGUF file: the input's, its model's, or the least that readers ask for.
     pub(super) fn entries(&self, input: &Path, model: Option<&LlamaModel>, arrays: &[NewArray]) -> Result<GgufEntries> {
         let mut entries = match model {
             _ if is_gguf(input) => GgufEntries::read(input)?,

@@ -141,7 +141,7 @@ pub fn compared(
         let mut done = |values| progress(&tensor.name, values);
         if let Some(other) = partner(&tensor.name) {
             rows.push(compare((first, tensor), (second, other), &mut done)?);
-        } else if let Some(fused) = in_first.iter().find(|fused| fused.is_whole(tensor)) {
+        } else if let Some(fused) = in_first.iter().find(|fused| fused.is_fused(tensor)) {
             for part in 0..fused.count() {
                 rows.push(fused.compare(part, &mut done)?);
             }
@@ -156,7 +156,7 @@ pub fn compared(
     if outcome.is_ok() && only.is_none() && chosen.len() == first.tensors.len() {
         let is_fused = |tensor: &CheckpointTensor| {
             in_first.iter().any(|fused| fused.part(tensor).is_some())
-                || in_second.iter().any(|fused| fused.is_whole(tensor))
+                || in_second.iter().any(|fused| fused.is_fused(tensor))
         };
         let others = second.tensors.iter().filter(|tensor| first.by_any_name(&tensor.name).is_none());
         rows.extend(others.filter(|tensor| !is_fused(tensor)).map(|tensor| missing(second, tensor, false)));
@@ -201,9 +201,9 @@ pub fn compared(
             }
         }
     };
-    let wholes: BTreeSet<&str> = rows.iter().filter_map(|row| row.fused.as_deref()).collect();
+    let fused_names: BTreeSet<&str> = rows.iter().filter_map(|row| row.fused.as_deref()).collect();
     let parts = rows.iter().filter(|row| row.fused.is_some()).count() as u64;
-    let answer = match (wholes.len() as u64, in_first.is_empty()) {
+    let answer = match (fused_names.len() as u64, in_first.is_empty()) {
         (0, _) => answer,
         (count, in_second) => {
             let which = if in_second { "second" } else { "first" };

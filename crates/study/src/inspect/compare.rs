@@ -110,7 +110,7 @@ pub(super) fn row(first: Side, second: Side) -> ComparedTensorRow {
 
 /// Compares the values of two tensors of the same shape, as their readers read them.
 ///
-/// With other rows than those of the files, codes and scales are not compared.
+/// Codes and scales are compared only if the readers take the files' own rows.
 ///
 /// # Errors
 /// As [`TensorReader::values`]; a signal.

@@ -16,10 +16,10 @@ const SAMPLE: usize = 16;
 
 /// A tensor of one checkpoint whose parts are tensors of the other.
 pub(super) struct Fused<'a> {
-    whole: Side<'a>,
+    fused: Side<'a>,
     /// The parts in the usual order of their rows.
     parts: Vec<Side<'a>>,
-    whole_is_first: bool,
+    fused_is_first: bool,
 }
 
 /// Order of the rows of a fused tensor: of so many groups, each with rows of all parts in this order.
@@ -30,18 +30,18 @@ struct RowOrder {
 }
 
 /// The tensors of one checkpoint whose parts are in the other.
-pub(super) fn find<'a>(wholes: &'a Checkpoint, parts: &'a Checkpoint, whole_is_first: bool) -> Vec<Fused<'a>> {
-    let lone = wholes.tensors.iter().filter(|tensor| parts.by_any_name(&tensor.name).is_none());
-    let fused = lone.filter_map(|whole| {
-        let all = aliases(&whole.name).into_iter().flat_map(|name| fused_parts(&name));
+pub(super) fn find<'a>(of_fused: &'a Checkpoint, parts: &'a Checkpoint, fused_is_first: bool) -> Vec<Fused<'a>> {
+    let lone = of_fused.tensors.iter().filter(|tensor| parts.by_any_name(&tensor.name).is_none());
+    let found = lone.filter_map(|tensor| {
+        let all = aliases(&tensor.name).into_iter().flat_map(|name| fused_parts(&name));
         let found = |names: Vec<String>| names.iter().map(|name| Some((parts, parts.by_any_name(name)?))).collect();
         let parts = all.into_iter().find_map(found)?;
-        Some(Fused { whole: (wholes, whole), parts, whole_is_first })
+        Some(Fused { fused: (of_fused, tensor), parts, fused_is_first })
     });
-    fused.collect()
+    found.collect()
 }
 
-/// A tensor of which a row is one entry of its first axes; a vector is a column.
+/// The tensor with one row for each entry of its first axes; a vector becomes a column.
 fn in_rows(tensor: &CheckpointTensor) -> CheckpointTensor {
     let mut tensor = tensor.clone();
     if let ([_], TensorContent::Plain(_)) = (&tensor.read_shape[..], &tensor.content) {
@@ -79,8 +79,8 @@ impl RowOrder {
 
 impl<'a> Fused<'a> {
     /// True if this is the fused tensor.
-    pub(super) fn is_whole(&self, tensor: &CheckpointTensor) -> bool {
-        std::ptr::eq(self.whole.1, tensor)
+    pub(super) fn is_fused(&self, tensor: &CheckpointTensor) -> bool {
+        std::ptr::eq(self.fused.1, tensor)
     }
 
     /// The number of a tensor among the parts.
@@ -98,37 +98,37 @@ impl<'a> Fused<'a> {
     /// # Errors
     /// As [`super::compare`].
     pub(super) fn compare(&self, number: usize, done: &mut dyn FnMut(u64)) -> Result<ComparedTensorRow> {
-        let (whole, part) = (in_rows(self.whole.1), in_rows(self.parts[number].1));
+        let (fused, part) = (in_rows(self.fused.1), in_rows(self.parts[number].1));
         // The fused tensor as the comparison sees it: so many of its rows.
         let viewed = CheckpointTensor {
             name: part.name.clone(),
             shape: part.shape.clone(),
             read_shape: part.read_shape.clone(),
-            ..whole.clone()
+            ..fused.clone()
         };
-        let (whole_in, part_in) = (self.whole.0, self.parts[number].0);
-        let (first, second): (Side, Side) = match self.whole_is_first {
-            true => ((whole_in, &viewed), (part_in, &part)),
-            false => ((part_in, &part), (whole_in, &viewed)),
+        let (fused_in, part_in) = (self.fused.0, self.parts[number].0);
+        let (first, second): (Side, Side) = match self.fused_is_first {
+            true => ((fused_in, &viewed), (part_in, &part)),
+            false => ((part_in, &part), (fused_in, &viewed)),
         };
         let mut row = row(first, second);
-        let name = one_line(&whole.name);
-        row.fused = Some(whole.name.clone());
-        if !whole.is_decoded() || self.parts.iter().any(|(_, part)| !part.is_decoded()) {
+        let name = one_line(&fused.name);
+        row.fused = Some(fused.name.clone());
+        if !fused.is_decoded() || self.parts.iter().any(|(_, part)| !part.is_decoded()) {
             row.finding = format!("not compared: '{name}' or a part of it is not decoded");
             return Ok(row);
         }
         let Some(sizes) = self.sizes() else {
-            let shape = &whole.shape;
+            let shape = &fused.shape;
             row.finding = format!("not compared: '{name}' has the shape {shape:?}, and its parts have other rows");
             return Ok(row);
         };
         let order = self.order(&sizes)?;
         let Matrices { count, rows, .. } = Matrices::of(&part.read_shape);
         let places = (0..count * rows).map(|row| order.place(&sizes, number, row)).collect();
-        let whole = reader((whole_in, &whole), Some(places))?;
+        let fused = reader((fused_in, &fused), Some(places))?;
         let part = reader((part_in, &part), part_in.unpaired(&part.name, rows))?;
-        let readers = if self.whole_is_first { (whole, part) } else { (part, whole) };
+        let readers = if self.fused_is_first { (fused, part) } else { (part, fused) };
         let mut row = compare_values(row, (first, second), &readers, true, done)?;
         row.fused_rows = Some(match order.groups {
             1 => {
@@ -155,19 +155,19 @@ impl<'a> Fused<'a> {
 
     /// Rows of the parts, if they are the rows of the fused tensor.
     fn sizes(&self) -> Option<Vec<usize>> {
-        let whole = Matrices::of(&in_rows(self.whole.1).read_shape);
+        let fused = Matrices::of(&in_rows(self.fused.1).read_shape);
         let parts: Vec<Matrices> = self.parts.iter().map(|(_, part)| Matrices::of(&in_rows(part).read_shape)).collect();
-        let fit = parts.iter().all(|part| (part.count, part.columns) == (whole.count, whole.columns) && part.rows > 0);
+        let fit = parts.iter().all(|part| (part.count, part.columns) == (fused.count, fused.columns) && part.rows > 0);
         let sizes: Vec<usize> = parts.iter().map(|part| part.rows).collect();
-        (fit && sizes.iter().sum::<usize>() == whole.rows).then_some(sizes)
+        (fit && sizes.iter().sum::<usize>() == fused.rows).then_some(sizes)
     }
 
     /// The order whose rows are nearest to those of the parts.
     ///
     /// It is the usual one, unless another is much nearer.
     fn order(&self, sizes: &[usize]) -> Result<RowOrder> {
-        let whole = in_rows(self.whole.1);
-        let whole = reader((self.whole.0, &whole), None)?;
+        let fused = in_rows(self.fused.1);
+        let fused = reader((self.fused.0, &fused), None)?;
         let all = orders(sizes);
         let mut distances = vec![0.0; all.len()];
         for (number, (checkpoint, part)) in self.parts.iter().enumerate() {
@@ -179,7 +179,7 @@ impl<'a> Fused<'a> {
                 let row = rows * (2 * at + 1) / (2 * SAMPLE);
                 let values = part.values(&one(row), None)?;
                 for (order, distance) in all.iter().zip(&mut distances) {
-                    let others = whole.values(&one(order.place(sizes, number, row)), None)?;
+                    let others = fused.values(&one(order.place(sizes, number, row)), None)?;
                     let pairs = values.iter().zip(&others).filter(|(x, y)| x.is_finite() && y.is_finite());
                     *distance += pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
                 }

@@ -92,7 +92,7 @@ struct Shared {
 struct PoolState {
     queue: VecDeque<u64>,
     kernels: HashMap<u64, KernelState>,
-    /// Compiled kernels of which the machine code is to be listed.
+    /// Compiled kernels whose machine code is not listed yet.
     unlisted: Vec<Unlisted>,
     /// True while a thread lists machine code.
     is_listing: bool,
