@@ -132,4 +132,5 @@ def main():
     calls()
 
 
-main()
+if __name__ == "__main__":
+    main()
