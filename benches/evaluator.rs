@@ -1,5 +1,6 @@
 //! Speed of the evaluators in dot-product-adds on Normal(0, 1) operands: the fast one on one core and on two, the
 //! reference one on one core, and beside them the exact reference (the sum in integers, and its correct rounding).
+//! The fast one also on the adversarial operands of `tcnum verify`, many of which are infinite, NaN or subnormal.
 
 use std::{hint::black_box, time::Duration};
 
@@ -9,7 +10,7 @@ use tcnum::{
     arithmetic::{Evaluator, Model},
     exact::Dot,
     format::{Overflow, Rounding},
-    inputs::{self, Distribution, Init, Op, RandomStream},
+    inputs::{self, Distribution, Init, Op, RandomStream, stream},
     isa::{self, Case, Instruction, Tiles},
 };
 
@@ -48,6 +49,11 @@ fn evaluator(criterion: &mut Criterion) {
                 pool(cores).install(|| bencher.iter(|| evaluator.execute(black_box(&many))));
             });
         }
+        let adversarial = stream::tiles(&instruction, 1, 0, SAMPLES / (instruction.m * instruction.n));
+        group.throughput(count(&adversarial));
+        group.bench_function("fast, adversarial operands", |bencher| {
+            pool(1).install(|| bencher.iter(|| evaluator.execute(black_box(&adversarial))));
+        });
         group.throughput(count(&few));
         group.bench_function("reference", |bencher| bencher.iter(|| dots(&evaluator, &instruction, black_box(&few))));
         group.bench_function("exact", |bencher| bencher.iter(|| exact(&instruction, black_box(&few))));

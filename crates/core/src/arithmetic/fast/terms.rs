@@ -103,30 +103,29 @@ impl<'a> GroupFactors<'a> {
     pub(super) fn special(&self, term: usize) -> Lane<u32> {
         let (x, x_significands) = (&self.a.special[term], &self.a.significands[term]);
         let (y, significands) = (&self.b.special[term], &self.b.significands[term]);
-        let x_zero: Turn<bool> = array(|t| (x_significands[t] == 0) & (x[t] == 0));
+        // Masks, not conditions, so that the compiler vectorises.
+        let mask = |on: bool| if on { u32::MAX } else { 0 };
+        let zero = |significand: i32, special: u32| mask(significand as u32 | special == 0);
+        let x_zero: Turn<u32> = array(|t| zero(x_significands[t], x[t]));
+        let zero = each(|l| x_zero[l % TURNS] | zero(significands[l], y[l]));
+        let any = each(|l| x[l % TURNS] | y[l]);
+        let infinite = each(|l| mask(any[l] != 0));
+        let invalid = each(|l| mask(any[l] & NAN != 0) | infinite[l] & zero[l]);
         let negative = self.sign(term);
-        each(|l| {
-            let y_zero = (significands[l] == 0) & (y[l] == 0);
-            let infinity = if negative[l] == 0 { INFINITY } else { MINUS_INFINITY };
-            let any = x[l % TURNS] | y[l];
-            let invalid = (any & NAN != 0) | ((any != 0) & (x_zero[l % TURNS] | y_zero));
-            if invalid {
-                NAN
-            } else if any != 0 {
-                infinity
-            } else {
-                0
-            }
-        })
+        let infinity = each(|l| INFINITY & !negative[l] | MINUS_INFINITY & negative[l]);
+        each(|l| NAN & invalid[l] | infinity[l] & infinite[l] & !invalid[l])
     }
 
     /// Marks of a non-finite sum of all products.
     #[inline(always)]
     pub(super) fn specials(&self) -> Lane<u32> {
         let mut all = [0; LANES];
-        for term in 0..self.a.special.len() {
-            let special = self.special(term);
-            all = each(|l| all[l] | special[l]);
+        for (term, (x, y)) in self.a.special.iter().zip(self.b.special).enumerate() {
+            // Few elements are infinite or NaN.
+            if x.iter().chain(y).fold(0, |any, mark| any | mark) != 0 {
+                let special = self.special(term);
+                all = each(|l| all[l] | special[l]);
+            }
         }
         all
     }

@@ -166,7 +166,7 @@ impl<O: Observer> Machine<'_, O> {
             ElementaryOperation::Round { value, to, passes_nan } => {
                 let held = self.value(*value);
                 let held = if *passes_nan { held } else { held.without_payload() };
-                vec![self.deliver(number, &step.name, held, None, to)]
+                vec![self.deliver(number, || step.name.clone(), held, None, to)]
             }
             ElementaryOperation::Add { terms, to, nans } => {
                 let [x, y] = terms.map(|term| self.value(term));
@@ -174,7 +174,7 @@ impl<O: Observer> Machine<'_, O> {
                     Some(nan) => nan,
                     None => self.added(&x, &y, to),
                 };
-                vec![self.deliver(number, &step.name, sum, Some([x.value, y.value]), to)]
+                vec![self.deliver(number, || step.name.clone(), sum, Some([x.value, y.value]), to)]
             }
             ElementaryOperation::Fma { factors, addend, to, nans } => {
                 let addend = self.value(*addend);
@@ -185,18 +185,26 @@ impl<O: Observer> Machine<'_, O> {
                     None => self.added(&Held::exact(product, 0), &addend, to),
                 };
                 let terms = Some([product, addend.value]);
-                vec![self.deliver(number, &format!("+ {}", factors_name(factors)), sum, terms, to)]
+                let name = || format!("+ {}", factors_name(factors));
+                vec![self.deliver(number, name, sum, terms, to)]
             }
             ElementaryOperation::Integer(_) => unreachable!("integers are summed at once"),
         }
     }
 
     /// Rounds a value, the sum of `terms` if there are any, for the next operation.
-    fn deliver(&mut self, number: usize, name: &str, value: Held, terms: Option<[Real; 2]>, to: &Destination) -> Held {
+    fn deliver(
+        &mut self,
+        number: usize,
+        name: impl FnOnce() -> String,
+        value: Held,
+        terms: Option<[Real; 2]>,
+        to: &Destination,
+    ) -> Held {
         let (held, code) = value.rounded(to);
         let held = if self.program.unpack[2].zeros { held.counted(to.target.format) } else { held };
         let group = self.program.steps[number].group;
-        self.observer.line(|| rounding(group, name, Unrounded { value: value.value, terms }, &to.target, code));
+        self.observer.line(|| rounding(group, &name(), Unrounded { value: value.value, terms }, &to.target, code));
         held
     }
 
