@@ -108,6 +108,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return observe(arguments, &model, &isa::resolve(name)?, cases, report);
     }
     let written = arguments.write.as_deref().map(Written::of).transpose()?;
+    if written == Some(Written::Script) && arguments.operands.rounds() {
+        return Err(Error::request(
+            "--write: a test in Python compares matrices as they are, and does not round them: convert A and B before, without --quantise",
+        ));
+    }
     let schedule = arguments.schedule.schedule(&arguments.operands)?;
     let given = arguments.drawn.used_seed().is_some() || arguments.operands.has_files();
     if !given && let Some(option) = arguments.operands.addition(&arguments.additions) {
@@ -185,7 +190,10 @@ fn every_order(arguments: &Arguments, claim: &Claim, written: Option<Written>, r
     }
     if let Some(path) = &arguments.write {
         let relative = ks.iter().map(|k| Ok((*k, tables::relative_of(claim, *k)?))).collect::<Result<_>>()?;
-        write_script(path, &TestScript { claim, basis, relative, tolerance: None, missed: None })?;
+        write_script(
+            path,
+            &TestScript { claim, basis, relative, tolerance: None, missed: None, transposed: [false; 2] },
+        )?;
     }
     Ok(())
 }
@@ -230,7 +238,8 @@ fn product(arguments: &Arguments, claim: &Claim, written: Option<Written>, repor
     }
     if let (Some(path), Some(written)) = (&arguments.write, written) {
         let bar = Bar::new(&progress, "computing tolerances", (factors.a.rows * factors.b.columns) as u64, 0, 1);
-        let missed = write(path, written, arguments.basis, &modelled, &|done| bar.show(done, 0))?;
+        let tests = Tests { kind: written, basis: arguments.basis, transposed: source.transposed };
+        let missed = write(path, &tests, &modelled, &|done| bar.show(done, 0))?;
         report.notes.push(check::tables::missed_sentence(&path.display().to_string(), &missed, factors.k()));
     }
     match modelled.every_order() {
@@ -239,19 +248,21 @@ fn product(arguments: &Arguments, claim: &Claim, written: Option<Written>, repor
     }
 }
 
-/// Writes the tolerances of a product, and returns the faults that they miss.
-fn write(
-    path: &Path,
-    written: Written,
+/// The tolerances that are written.
+struct Tests {
+    kind: Written,
     basis: Option<Basis>,
-    modelled: &ModelledProduct,
-    done: &(dyn Fn(u64) + Sync),
-) -> Result<Missed> {
+    transposed: [bool; 2],
+}
+
+/// Writes the tolerances of a product, and returns the faults that they miss.
+fn write(path: &Path, tests: &Tests, modelled: &ModelledProduct, done: &(dyn Fn(u64) + Sync)) -> Result<Missed> {
     let ModelledProduct { claim, factors, .. } = modelled;
+    let Tests { kind, basis, transposed } = *tests;
     let basis = basis.unwrap_or(if claim.is_exact { Basis::Running } else { Basis::Magnitudes });
     let all = check::element_tolerances(claim, factors, basis, done)?;
     let k = factors.k();
-    match (written, basis) {
+    match (kind, basis) {
         (Written::ByElement, _) => {
             product::write(path, &all.matrix, bounds_metadata(claim))?;
             modelled.missed(Test::of_basis(basis))
@@ -260,14 +271,15 @@ fn write(
             let bound = tables::relative_of(claim, k)?;
             let missed = modelled.missed(Test::relative(bound))?;
             let relative = vec![(k, bound)];
-            let script = TestScript { claim, basis, relative, tolerance: None, missed: Some((missed.clone(), k)) };
-            write_script(path, &script)?;
+            let found = Some((missed.clone(), k));
+            write_script(path, &TestScript { claim, basis, relative, tolerance: None, missed: found, transposed })?;
             Ok(missed)
         }
         (Written::Script, _) => {
             let missed = modelled.missed(Test::written(&all.tolerance.criterion()))?;
             let (relative, tolerance) = (Vec::new(), Some(all.tolerance));
-            write_script(path, &TestScript { claim, basis, relative, tolerance, missed: Some((missed.clone(), k)) })?;
+            let found = Some((missed.clone(), k));
+            write_script(path, &TestScript { claim, basis, relative, tolerance, missed: found, transposed })?;
             Ok(missed)
         }
     }

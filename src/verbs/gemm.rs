@@ -282,6 +282,11 @@ impl Operands {
         self.matrices.has_files()
     }
 
+    /// True if values are rounded to the formats of the instruction.
+    pub(super) fn rounds(&self) -> bool {
+        self.quantise
+    }
+
     /// The first given option that adds to A times B, or multiplies it.
     pub(super) fn addition(&self, additions: &Additions) -> Option<&'static str> {
         let given = [

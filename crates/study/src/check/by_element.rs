@@ -60,7 +60,8 @@ pub fn element_tolerances(
         let finished = AtomicU64::new(0);
         work::map(0..rows * columns, |at| {
             let place = ElementPlace { row: at / columns, column: at % columns };
-            let bound = bounds.of(place.row, place.column).map_or(f64::INFINITY, |bound| match basis {
+            let bound = bounds.of(place.row, place.column).filter(|bound| !bound.may_overflow());
+            let bound = bound.map_or(f64::INFINITY, |bound| match basis {
                 Basis::Expected => bound.probable(RISK),
                 _ => bound.finite(),
             });
@@ -75,8 +76,7 @@ pub fn element_tolerances(
                 Basis::Expected => bounds.expected(element, RISK),
                 _ => element.bound,
             };
-            let may_be_any = !claim.is_exact && (element.may_overflow || element.may_saturate);
-            let bound = if may_be_any { f64::INFINITY } else { bound };
+            let bound = if element.is_open(claim) { f64::INFINITY } else { bound };
             all.push((row * columns + column, (element.value, bound + reference(ElementPlace { row, column }))));
         });
         interrupt::check()?;

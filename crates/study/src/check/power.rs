@@ -130,7 +130,7 @@ pub struct Missed {
     ///
     /// `None` for tests of all elements together.
     pub last_k: Option<usize>,
-    /// The largest relative error of all elements that it passes; `None` likewise, or if it passes any.
+    /// The largest relative error of all elements, exact but for D's rounding, that it passes; `None` likewise, or if it passes any.
     pub factor: Option<f64>,
     /// The largest error in an element that it passes.
     pub error: Option<f64>,
@@ -176,19 +176,19 @@ pub fn power(products: &[CheckedProduct], tests: &[Test]) -> Result<Power> {
             trials.extend(tests.iter().map(|test| refusals(test, fault, &values, d.format)));
         }
     }
-    let missed = |(at, test): (usize, &Test)| missed(test, at, &tried, &trials, factors.k());
+    let missed = |(at, test): (usize, &Test)| missed(test, at, &tried, &trials, factors.k(), d.format);
     let missed = tests.iter().enumerate().map(missed).collect();
     Ok(Power { trials, missed })
 }
 
 /// The faults that a test misses, the one at this place of all tests.
-fn missed(test: &Test, at: usize, tried: &[Faulty], trials: &[FaultFound], k: usize) -> Missed {
+fn missed(test: &Test, at: usize, tried: &[Faulty], trials: &[FaultFound], k: usize, d: &Format) -> Missed {
     let faults = trials.iter().filter(|trial| trial.test == test.name && !trial.is_found);
     let allowed: Option<Vec<(f64, f64)>> =
         tried.iter().map(|tried| Some((test.allowed(&tried.element)?, tried.element.exact.abs()))).collect();
     let allowed = allowed.filter(|all| !all.is_empty());
     let nonzero = allowed.iter().flatten().filter(|(_, exact)| *exact > 0.0);
-    let factor = nonzero.map(|(allowed, exact)| allowed / exact).fold(f64::INFINITY, f64::min);
+    let factor = nonzero.map(|(allowed, exact)| largest_factor(d, *allowed, *exact)).fold(f64::INFINITY, f64::min);
     let first = tried.iter().filter_map(|tried| tried.refused_k[at]).min();
     Missed {
         test: test.name.clone(),
@@ -197,6 +197,25 @@ fn missed(test: &Test, at: usize, tried: &[Faulty], trials: &[FaultFound], k: us
         factor: allowed.as_ref().map(|_| factor).filter(|factor| factor.is_finite()),
         error: allowed.map(|all| all.iter().map(|(allowed, _)| *allowed).fold(0.0, f64::max)),
     }
+}
+
+/// The largest f for which `exact` times 1 + f and 1 - f, rounded to D, are both at most `allowed` away from `exact`.
+fn largest_factor(d: &Format, allowed: f64, exact: f64) -> f64 {
+    if d.is_integer() || allowed.is_infinite() {
+        return allowed / exact;
+    }
+    let code = |value: f64, rounding| d.encode_f64(value, rounding, Overflow::Standard);
+    // The last number of D that passes, and halfway to the next one, where rounding takes over.
+    let up = code(exact + allowed, Rounding::Rd).map(|last| {
+        let (last, next) = (d.to_f64(last), d.to_f64(last + 1));
+        if next.is_finite() { last / 2.0 + next / 2.0 } else { last }
+    });
+    let down = code((exact - allowed).max(0.0), Rounding::Ru).map(|last| {
+        let (value, before) = (d.to_f64(last), last.checked_sub(1).map_or(0.0, |code| d.to_f64(code)));
+        value / 2.0 + before / 2.0
+    });
+    let [up, down] = [up.map_or(0.0, |up| up - exact), down.map_or(0.0, |down| exact - down)];
+    (up.min(down) / exact).max(0.0)
 }
 
 /// The elements of a faulty kernel that a test refuses.
@@ -260,8 +279,10 @@ impl Kernel<'_> {
         for (at, term) in terms.iter().rev().enumerate() {
             lost += self.schedule.alpha * term;
             for (first, allowed) in refused_k.iter_mut().zip(&allowed) {
-                let is_refused = first.is_none() && allowed.is_some_and(|allowed| lost.abs() > allowed);
-                *first = if is_refused { Some(at + 1) } else { *first };
+                let Some(allowed) = allowed.filter(|_| first.is_none()) else { continue };
+                // D's own rounding may take the loss to either side of what is allowed.
+                let error = code(element.exact - lost).map_or(lost, |code| self.d.to_f64(code) - element.exact);
+                *first = (error.abs() > allowed).then_some(at + 1);
             }
         }
         Faulty { element: *element, values: Fault::ALL.map(value), refused_k }

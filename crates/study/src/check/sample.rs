@@ -32,6 +32,8 @@ pub struct SampledElement {
     pub running: Option<f64>,
     /// Bound that an error exceeds with probability [`RISK`], if rounding errors are independent.
     pub expected: f64,
+    /// True if D may be infinite, or saturate unforeseen: no tolerance covers it.
+    pub open: bool,
     /// The sum of the magnitudes of the terms.
     pub magnitudes: f64,
     /// The error of a product that a test computes in f64, where D is in f64.
@@ -187,6 +189,10 @@ fn bounded(
             every_order: reference.map(|reference| reference.bound),
             running: running.map(|bound| bound.map_or(f64::INFINITY, |bound| bound.finite())),
             expected,
+            open: match (running, &reference) {
+                (Some(running), _) => running.is_none_or(|bound| bound.may_overflow()),
+                (None, reference) => reference.as_ref().is_none_or(|element| element.is_open(claim)),
+            },
             magnitudes: exact.magnitudes(in_d),
             reference_error: if d.format.bits == 64 { exact.reference_error(in_d) } else { 0.0 },
         }))

@@ -31,6 +31,8 @@ pub struct TestScript<'a> {
     pub tolerance: Option<Tolerance>,
     /// The faults that the test misses with given operands, and their k.
     pub missed: Option<(Missed, usize)>,
+    /// True if the arrays of A and B hold their transposes.
+    pub transposed: [bool; 2],
 }
 
 /// Where a test in Python is written, and by which command.
@@ -59,6 +61,8 @@ impl TestScript<'_> {
         let (atol, rtol) = self.tolerance.as_ref().map_or((0.0, 0.0), |tolerance| (tolerance.atol, tolerance.rtol));
         let relative = self.relative.iter().map(|(k, bound)| format!("{k}: {bound:e}"));
         let names = formats.iter().map(|(name, format)| format!("{name:?}: \"{format}\""));
+        let transposed =
+            ["a", "b"].iter().zip(self.transposed).filter(|(_, is)| *is).map(|(name, _)| format!("{name:?}"));
         let facts = [
             ("SUMMARY", self.summary()),
             ("DETAILS", self.details()),
@@ -71,6 +75,7 @@ impl TestScript<'_> {
             ("ATOL", format!("{atol:e}")),
             ("RTOL", format!("{rtol:e}")),
             ("FORMATS", dictionary(names)),
+            ("TRANSPOSED", format!("[{}]", transposed.collect::<Vec<_>>().join(", "))),
             ("SCALE_BLOCKS", scale_blocks(schedule)),
             ("VALUES", values(&formats)),
         ];

@@ -27,9 +27,13 @@ RELATIVE = @RELATIVE@
 ATOL, RTOL = @ATOL@, @RTOL@
 # Formats of files that hold codes.
 FORMATS = @FORMATS@
+# Matrices whose arrays hold their transposes.
+TRANSPOSED = @TRANSPOSED@
 # Rows and columns that share a scale.
 SCALE_BLOCKS = @SCALE_BLOCKS@
 nan, inf = float("nan"), float("inf")
+# Types of formats whose codes may come as unsigned integers.
+TYPES = {"f64": "f8", "f32": "f4", "tf32": "f4", "f16": "f2", "s8": "i1", "s32": "i4", "s64": "i8"}
 # Values of the codes of formats that NumPy has no type for.
 VALUES = @VALUES@
 
@@ -39,12 +43,20 @@ def numbers(x, name):
     if hasattr(x, "detach"):
         return x.detach().cpu().double().numpy()
     x = np.asarray(x)
-    is_code = x.dtype.kind in "uV"
-    if is_code and FORMATS.get(name) in VALUES:
-        return np.array(VALUES[FORMATS[name]])[x.view(f"u{x.dtype.itemsize}")]
-    if is_code and FORMATS.get(name) == "bf16" and x.dtype.itemsize == 2:
+    is_code, format = x.dtype.kind in "uV", FORMATS.get(name)
+    if is_code and format in VALUES:
+        return np.array(VALUES[format])[x.view(f"u{x.dtype.itemsize}")]
+    if is_code and format == "bf16" and x.dtype.itemsize == 2:
         return (x.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if is_code and format in TYPES and x.dtype.itemsize == np.dtype(TYPES[format]).itemsize:
+        return x.view(TYPES[format]).astype(np.float64)
     return x.astype(np.float64)
+
+
+def operand(x, name):
+    """The elements of A or B, not transposed."""
+    x = numbers(x, name)
+    return x.swapaxes(-1, -2) if name in TRANSPOSED else x
 
 
 def with_scales(x, scales, name):
@@ -59,7 +71,7 @@ def with_scales(x, scales, name):
 
 def exact_product(a, b, c=None, bias=None, scale_a=None, scale_b=None):
     """The product in float64, and the sum of the magnitudes of the terms of each element."""
-    a, b = with_scales(numbers(a, "a"), scale_a, "scale_a"), with_scales(numbers(b, "b"), scale_b, "scale_b")
+    a, b = with_scales(operand(a, "a"), scale_a, "scale_a"), with_scales(operand(b, "b"), scale_b, "scale_b")
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"A is {a.shape} and B is {b.shape}: B needs as many rows as A has columns")
     exact, magnitudes = ALPHA * (a @ b), abs(ALPHA) * (np.abs(a) @ np.abs(b))
@@ -92,7 +104,7 @@ def assert_product(d, a, b, c=None, bias=None, scale_a=None, scale_b=None, toler
     d = numbers(d, "d")
     if d.shape != exact.shape:
         raise ValueError(f"D is {d.shape}, and A times B is {exact.shape}")
-    allowed = allowed_error(exact, magnitudes, a.shape[-1], tolerance)
+    allowed = allowed_error(exact, magnitudes, np.shape(a)[-2 if "a" in TRANSPOSED else -1], tolerance)
     if np.shape(allowed) != exact.shape:
         raise ValueError(f"the tolerances are {np.shape(allowed)}, and D is {d.shape}")
     error = np.abs(d - exact)

@@ -52,6 +52,13 @@ pub struct ElementReference {
     pub magnitudes: f64,
 }
 
+impl ElementReference {
+    /// True if D by the claim may be infinite, or saturate: no tolerance covers it.
+    pub fn is_open(&self, claim: &Claim) -> bool {
+        self.may_overflow || self.may_saturate && !claim.is_exact
+    }
+}
+
 /// Properties of a row of A, or of a column of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
