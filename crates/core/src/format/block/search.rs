@@ -4,6 +4,7 @@
 
 use super::{
     BlockFormat, Quantizer,
+    changes::Changes,
     choice::{SIXTEENTHS, quotients},
     rule::{Choice, Loss, NEAREST, SECOND},
     runs::{Reach, SearchedBlock, SignedCodes, norm_of, try_runs},
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// Scales that are tried at once.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 /// Codes below the code of `nearest` in the first try. A better scale is seldom lower.
 const BELOW: u32 = 4;
 /// Error of an element in f32, at most, over the largest magnitude of its block.
@@ -55,6 +56,7 @@ struct Grid {
     /// Largest magnitudes of positive and of negative numbers.
     largest: [f32; 2],
     smallest: f32,
+    are_integers: bool,
 }
 
 impl Grid {
@@ -81,6 +83,7 @@ impl Grid {
             shift: (23 - trailing) << 23,
             largest,
             smallest,
+            are_integers: format.is_integer(),
         })
     }
 
@@ -289,6 +292,9 @@ impl Search {
         let count = block.values.len();
         let usual = self.nearest.code(quantizer, amax);
         self.try_scales(quantizer, &[usual, codes.negated(usual)], f32::INFINITY, block);
+        if self.grid.are_integers && self.loss == Loss::Squares && self.try_changes(quantizer, codes, block) {
+            return;
+        }
         let lost = |error: f32| if self.loss == Loss::Squares { error * error } else { error };
         let norm = |sum: f64| norm_of(self.loss, sum);
         let all: f32 = block.scratch.values.iter().map(|value| lost(value.abs())).sum();
@@ -313,6 +319,49 @@ impl Search {
                 norm(block.scratch.least.into())
             },
         );
+    }
+
+    /// Adds the losses of all codes that can be the best by [`Changes`]; false for a block that needs another search.
+    fn try_changes(&self, quantizer: &Quantizer, codes: SignedCodes, block: &mut Block) -> bool {
+        let SearchScratch { values, least, changes, .. } = &mut *block.scratch;
+        let (count, unit) = (values.len(), block.unit);
+        let (all, amax) = values.iter().fold((0.0, 0.0), |(all, most), value| (all + value * value, larger(most, value.abs())));
+        let low = (amax - (self.indistinct(*least, count)).sqrt()) / self.grid.most();
+        let Some(scale) = quantizer.format.scale.float() else { return false };
+        let normal = self.factors[quantizer.format.scale.smallest_normal() as usize] * unit;
+        // Elements are not all zeros under the best scale, and its neighbours are near.
+        if *least > 0.5 * all || f64::from(low) < normal {
+            return false;
+        }
+        changes[0].find(values, low, self.grid.most());
+        if codes.sign != 0 {
+            changes[1].scales.clone_from(&changes[0].scales);
+        }
+        let (mut bound, signs) = (*least, if codes.sign == 0 { 1 } else { 2 });
+        for (negative, changes) in changes.iter_mut().enumerate().take(signs) {
+            changes.judge(values, self.grid.limits(negative == 1));
+            let lowest = changes.least.iter().copied().fold(f32::INFINITY, smaller);
+            bound = smaller(bound, lowest + all * (-2.0 * scale.precision() as f32).exp2());
+        }
+        let limit = self.indistinct(self.indistinct(bound, count), count);
+        let mut left = std::mem::take(&mut block.scratch.left);
+        left.clear();
+        for (changes, sign) in changes.iter().zip([0, codes.sign]).take(signs) {
+            for ((least, best), scale) in changes.least.iter().zip(&changes.best).zip(&changes.scales) {
+                // Scales between two changes that are not told apart.
+                if *least <= limit + 32.0 * count as f32 * f32::EPSILON * scale {
+                    for scale in [*best, *scale] {
+                        let at = self.factors.partition_point(|factor| factor * unit < scale.into()) as u32;
+                        left.extend([at.max(2) - 1, at.min(codes.count - 1)].map(|code| code | sign));
+                    }
+                }
+            }
+        }
+        left.sort_unstable();
+        left.dedup();
+        self.try_scales(quantizer, &left, f32::INFINITY, block);
+        block.scratch.left = left;
+        true
     }
 
     fn is_negative(&self, code: u32) -> bool {
@@ -449,6 +498,8 @@ pub(super) struct SearchScratch {
     least: f32,
     /// Codes that may be the best.
     left: Vec<u32>,
+    /// Scales at which an element of integers changes, for either sign of the scale.
+    changes: [Changes; 2],
     /// Reciprocal of each block's scale, under the rule that computes elements with it.
     pub(super) reciprocals: Vec<f32>,
 }
@@ -469,13 +520,13 @@ fn within(scale: f64) -> f32 {
 
 /// The larger of two numbers, in one instruction: `max` takes four, as it asks for NaN.
 #[inline(always)]
-fn larger<T: PartialOrd>(x: T, y: T) -> T {
+pub(super) fn larger<T: PartialOrd>(x: T, y: T) -> T {
     if x > y { x } else { y }
 }
 
 /// The smaller of two numbers, in one instruction.
 #[inline(always)]
-fn smaller<T: PartialOrd>(x: T, y: T) -> T {
+pub(super) fn smaller<T: PartialOrd>(x: T, y: T) -> T {
     if x < y { x } else { y }
 }
 
