@@ -279,7 +279,7 @@ UNDECIDED = {
     # Each order puts the same codes into a block.
     "nibbles swapped": "*",
     # Values that weights can have, as these scales are nearer to 1.
-    "reciprocal scales": "gptq-2 gptq-3 nf4* fp4* bitsandbytes-8* hqq-1-* hqq-2-* hqq-3-* *mx* gpt-oss*",
+    "reciprocal scales": "gptq-2 gptq-3 nf4* fp4* bitsandbytes-8* hqq-1-* hqq-2-* hqq-3-* *mx* gpt-oss* deepseek-v4-fp4",
     # Fewer than 64 blocks with values.
     "nibbles 16 apart": "ct-nvfp4 modelopt-nvfp4 torchao-nvfp4",
     "scales rounded to powers of two": "bitsandbytes-8 torchao-float8 ct-float ct-int4 ct-int8 deepseek-fp8",
