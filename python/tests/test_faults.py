@@ -347,7 +347,8 @@ def doubts(kit, files, change, folder):
 def test_each_fault_that_a_file_proves_is_named(layouts, tmp_path):  # noqa: F811
     drawn = [draws(layouts, seed) for seed in range(FILES)]
     table, wrong = collections.defaultdict(lambda: np.zeros((2, 3), int)), []
-    for case in drawn[0]:
+    # A sample has every third case.
+    for case in list(drawn[0])[:: 1 if FILES > 2 else 3]:
         files = [one[case] for one in drawn]
         right = doubts(layouts, files, None, tmp_path / case)
         for fault, (change, words) in FAULTS.items():

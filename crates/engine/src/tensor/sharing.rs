@@ -61,7 +61,7 @@ impl Sharing {
         }
     }
 
-    /// Reads the entry of a file of `tcnum convert`: as [`Sharing::parse`], or the elements of a block in a row.
+    /// Reads the metadata of `tcnum convert`: as [`Sharing::parse`], or the elements of a block.
     pub fn of_metadata(text: &str) -> Option<Sharing> {
         Sharing::parse(text).or_else(|| Sharing::parse(&format!("1x{text}")))
     }

@@ -21,7 +21,7 @@ const EXPONENTS: std::ops::RangeInclusive<f64> = 64.0..=160.0;
 /// Mean of codes less zero points, in steps: at most by the right ones, at least by those one off.
 const UNBIASED: f64 = 0.4;
 const BIASED: f64 = 0.6;
-/// Largest scale of a block that a scale of the tensor does not leave: programs choose it for 448, or 256.
+/// Largest scale of blocks that is doubted next to a scale of the tensor, chosen for 448 or 256.
 const LEAST_LARGEST: f64 = 1.0;
 /// Most bits of codes whose step is large enough for a bias.
 const COARSE: u32 = 4;
@@ -223,7 +223,9 @@ impl Marks {
         doubts
     }
 
-    /// True if scales are numbers that the exponents of e8m0 are; a single one, if values are not what weights are.
+    /// True if scales are numbers that the exponents of e8m0 are.
+    ///
+    /// A single scale is one only if the largest value is not what weights have.
     pub(super) fn has_exponents(&self, quantised: &Quantised, largest: Option<f64>) -> bool {
         let few = self.scales < 2 && largest.is_none_or(|largest| WEIGHTS.contains(&largest));
         let all = self.scales > 0 && self.exponents == self.scales;

@@ -9,12 +9,12 @@ use crate::base::vectors::vectorised;
 
 /// Numbers to which this is added, up to 2^22, are rounded to integers.
 pub(super) const MAGIC: f32 = (3 << 22) as f32;
-/// Beside the scale at which an element changes: beyond the error of a quotient in f32.
+/// Factor to a scale above that of a change: beyond the errors of quotients in f32.
 const BESIDE: f32 = 1.0 + 8.0 * f32::EPSILON;
 
 /// Most elements of one sign.
 pub(super) const MOST: usize = 128;
-/// Changes of an element that are computed at once.
+/// Number of changes of an element that are computed at once.
 const TOGETHER: usize = 8;
 /// Reciprocals of the quotients at which an element changes to the next one.
 const HALVES: [f32; MOST + TOGETHER] = {
@@ -35,14 +35,15 @@ pub(super) struct Changes {
     /// Least values of the parabolas there, and their scales.
     least: Vec<[f32; LANES]>,
     best: Vec<[f32; LANES]>,
-    /// The least of each 16.
+    /// Least of each 16 of these values.
     lowest: Vec<f32>,
 }
 
 impl Changes {
-    /// Finds the least values of the parabolas at the scales from `low` up to `high` at which an element changes, and returns the least.
+    /// Finds the least values of the parabolas, and returns the least of them.
     ///
-    /// `limits` are the largest elements of positive and of negative values.
+    /// Their scales lie between those at which an element changes, from `low` up to `high`. `limits` are the largest elements of
+    /// positive and of negative values.
     pub(super) fn find(&mut self, values: &[f32], [low, high]: [f32; 2], limits: [f32; 2]) -> f32 {
         let most = larger(limits[0], limits[1]);
         self.scales.resize(1 + values.len() * most as usize + TOGETHER.max(LANES), 0.0);
@@ -59,7 +60,7 @@ impl Changes {
         self.lowest.iter().copied().fold(f32::INFINITY, smaller)
     }
 
-    /// The scales next to which the best one may lie, if its loss is at most `limit`.
+    /// Scales next to the one of the least loss, if that is at most `limit`.
     pub(super) fn next_to(&self, limit: f32) -> impl Iterator<Item = f32> {
         let low = self.lowest.iter().enumerate().filter(move |(_, lowest)| **lowest <= limit);
         let lanes = low.flat_map(|(at, _)| (0..LANES).map(move |lane| (at, lane)));
@@ -70,7 +71,7 @@ impl Changes {
 }
 
 vectorised! {
-    /// Writes the scale `low`, and those up to `high` at which an element of at most `most` changes; returns their number.
+    /// Writes `low` and the scales up to `high` at which an element changes; returns their number.
     fn scales_of_changes(values: &[f32], low: f32, high: f32, most: f32, scales: &mut [f32]) -> usize {
         let (inverse, least, mut written) = (BESIDE / low, 1.0 / high, 1);
         scales[0] = low;

@@ -24,7 +24,7 @@ const BELOW: u32 = 4;
 /// Error of an element in f32, at most, over the largest magnitude of its block.
 const ERROR: f32 = 1e-6;
 const EXPONENT: u32 = 0xff << 23;
-/// Largest element of few changes.
+/// Largest element up to which a block has few changes.
 const MANY: f32 = 16.0;
 /// Factor on the lowest scale beyond which bounds exclude most scales of elements of many changes.
 const HIGHER: f32 = 1.5;
@@ -289,7 +289,9 @@ impl Search {
         );
     }
 
-    /// Adds the losses of the codes that can be the best by [`Changes`], and returns the scale up to which these are all.
+    /// Adds the losses of the codes that can be the best by [`Changes`].
+    ///
+    /// Returns the scale up to which these are all; `None` for a block that needs another search.
     fn try_changes(
         &self,
         quantizer: &Quantizer,
@@ -321,7 +323,7 @@ impl Search {
         bound = smaller(bound + all * (-2.0 * scale.precision() as f32).exp2(), *least);
         let apart = 32.0 * count as f32 * f32::EPSILON * smaller(high, 2.0 * amax);
         let limit = self.indistinct(self.indistinct(bound, count), count) + apart;
-        // Codes of numbers are as their bits.
+        // The codes of normal numbers are consecutive, as the upper bits of their f64 are.
         let shift = 53 - scale.precision();
         let below = |scale: f32| {
             let above_normal = (f64::from(scale) / normal).to_bits().saturating_sub(1f64.to_bits()) >> shift;
