@@ -14,7 +14,8 @@ use crate::{Error, Result, base::text, tensor::Sharing};
 const PLACES: [(&str, &str); 2] = [(CONFIG, QUANTIZATION), ("hf_quant_config.json", "quantization")];
 
 /// Keys with the modules that are left as they are.
-const IGNORE_KEYS: [&str; 4] = ["ignore", "exclude_modules", "modules_to_not_convert", "ignored_layers"];
+const IGNORE_KEYS: [&str; 6] =
+    ["ignore", "exclude_modules", "modules_to_not_convert", "ignored_layers", "llm_int8_skip_modules", "skip_modules"];
 
 /// Keys that name blocks of rows and columns.
 const BLOCK_KEYS: [&str; 2] = ["weight_block_size", "block_structure"];

@@ -74,7 +74,7 @@ impl ConvertedContent {
         let block = match text("tcnum.block") {
             // One scale for all is what the shape says.
             Some("tensor") => None,
-            Some(given) => match Sharing::parse(given).or_else(|| Sharing::parse(&format!("1x{given}"))) {
+            Some(given) => match Sharing::of_metadata(given) {
                 Some(sharing) => Some(sharing),
                 None => return unknown("block"),
             },

@@ -322,7 +322,8 @@ impl<'a> ArraysFit<'a, '_> {
                     true => Plane::of_rows((at, zeros), grid.1),
                     false => plane((at, zeros), grid, places, (part.packing, bits))?,
                 };
-                Some(ZeroPoints { format: held, offset: part.offset, other_offset: part.other_offset, plane })
+                let (added, offset, other_offset) = (part.added, part.offset, part.other_offset);
+                Some(ZeroPoints { format: held, added, offset, other_offset, plane })
             }
         };
         if let Some((at, index)) = index {

@@ -35,14 +35,18 @@ fn pattern(given: &str) -> Option<String> {
 /// Adds doubts to tensors that are on the list of what is left as it is and quantised, or the reverse.
 pub(super) fn doubt(tensors: &mut [CheckpointTensor], file: &ArrayFile, config: &Config) {
     let Some((key, patterns)) = config.ignored() else { return };
-    let Some(all) = patterns.iter().map(|given| pattern(given)).collect::<Option<Vec<_>>>() else { return };
+    let Some(mut all) = patterns.iter().map(|given| pattern(given)).collect::<Option<Vec<_>>>() else { return };
+    // Under other keys than that of compressed-tensors, the end and the beginning of a name stand for it.
+    if key != "ignore" {
+        all = all.iter().flat_map(|given| [given.clone(), format!("*.{given}"), format!("{given}.*")]).collect();
+    }
     // Quantised modules; their names here have no numbers of layers and experts.
     let kind = |name: &str| name.split('.').filter(|part| part.parse::<u64>().is_err()).collect::<Vec<_>>().join(".");
     let quantised = tensors.iter().filter(|tensor| tensor.quantised().is_some());
     let quantised: BTreeMap<String, String> =
         quantised.map(|tensor| (kind(&tensor.name), tensor.name.clone())).collect();
     for tensor in tensors {
-        let Some(module) = tensor.name.strip_suffix(".weight") else { continue };
+        let Some((module, _)) = tensor.name.rsplit_once('.') else { continue };
         let listed = all.iter().any(|given| pattern::matches(given, module));
         let near = listed || patterns.iter().any(|given| module.contains(given.trim_matches('*')));
         match tensor.content {

@@ -172,6 +172,8 @@ struct ZeroKeys {
     #[serde(default)]
     down: bool,
     #[serde(default)]
+    added: bool,
+    #[serde(default)]
     offset: i32,
     other_offset: Option<i32>,
 }
@@ -399,6 +401,7 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
             packing: packing(keys.packing.as_ref(), keys.order.as_ref(), bits, None)?,
             transposed: keys.transposed,
             down: keys.down,
+            added: keys.added,
             offset: f64::from(keys.offset),
             other_offset: keys.other_offset.map(f64::from),
         })

@@ -123,6 +123,8 @@ pub(crate) struct ZeroPart {
     pub(crate) packing: Packing,
     pub(crate) transposed: bool,
     pub(crate) down: bool,
+    /// True if they are numbers that are added after the scale multiplies.
+    pub(crate) added: bool,
     /// Added to each.
     pub(crate) offset: f64,
     /// Added by programs that use the same names.

@@ -201,12 +201,17 @@ impl<'a> TensorReader<'a> {
         mut values: Vec<f64>,
         steps: bool,
     ) -> Result<Vec<f64>> {
-        if let Some(zeros) = if steps { None } else { self.zeros(piece)? } {
+        let zeros = if steps { None } else { self.zeros(piece)? };
+        let added = quantised.zero.as_ref().is_some_and(|zero| zero.added);
+        if let Some(zeros) = zeros.as_ref().filter(|_| !added) {
             // Zero points that are no integers are subtracted in f32, as the programs do.
-            self.of_each(piece, &zeros, &mut values, |value, zero| f64::from((value - zero) as f32));
+            self.of_each(piece, zeros, &mut values, |value, zero| f64::from((value - zero) as f32));
         }
         let scales = self.scales(piece, reading.swizzled)?;
         self.of_each(piece, &scales, &mut values, |value, scale| value * scale);
+        if let Some(zeros) = zeros.filter(|_| added) {
+            self.of_each(piece, &zeros, &mut values, |value, zero| value + zero);
+        }
         if let ScalePlace::Inside(block) = &quantised.place
             && let Some((number, used)) = block.minimum.as_ref().filter(|_| !steps)
         {

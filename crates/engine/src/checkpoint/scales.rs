@@ -52,6 +52,10 @@ impl TensorReader<'_> {
     /// Scales of the blocks whose first value lies in a piece.
     pub fn scales_that_begin(&self, piece: &TensorPiece, quantised: &Quantised) -> Result<Vec<f64>> {
         let scales = self.scales(piece, quantised.reading.swizzled)?;
+        if quantised.strided {
+            let left = quantised.scales.saturating_sub(piece.start(self.of.columns));
+            return Ok(scales.values.into_iter().take(left).collect());
+        }
         let high = quantised.sharing.extents(self.of).0.max(1);
         // The first block of a piece may have begun in the piece before.
         let skipped = usize::from(!piece.columns.start.is_multiple_of(scales.width));

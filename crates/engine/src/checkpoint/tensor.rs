@@ -132,6 +132,8 @@ pub struct Quantised {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ZeroPoints {
     pub(crate) format: &'static Format,
+    /// True if they are added after the scale multiplies.
+    pub(crate) added: bool,
     pub(crate) offset: f64,
     /// Added in another version of the layout.
     pub(crate) other_offset: Option<f64>,

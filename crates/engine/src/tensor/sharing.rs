@@ -61,6 +61,11 @@ impl Sharing {
         }
     }
 
+    /// Reads the metadata of `tcnum convert`: as [`Sharing::parse`], or the elements of a block.
+    pub fn of_metadata(text: &str) -> Option<Sharing> {
+        Sharing::parse(text).or_else(|| Sharing::parse(&format!("1x{text}")))
+    }
+
     /// Sharing of the scales of blocks; an extent of [`BlockFormat::WHOLE`] is all of a row or a tensor.
     pub(crate) fn of_blocks(rows: usize, length: usize) -> Sharing {
         match (rows, length) {

@@ -34,8 +34,8 @@ use crate::{
     format::{self, Rounding},
     report::{Report, Table, counted, grouped},
     tensor::{
-        ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, FileContent, NamedArrays, SourceTensor,
-        TensorChoice, UnsoundValues, flattened, is_convolution, refuse_incomplete,
+        ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, FileContent, NamedArrays, Sharing,
+        SourceTensor, TensorChoice, UnsoundValues, flattened, is_convolution, refuse_incomplete,
     },
 };
 
@@ -119,10 +119,11 @@ impl FileConversion {
     /// A file that cannot be read, or tensors that cannot be decoded.
     pub fn source(&self, input: &Path) -> Result<(ArrayFile, Vec<String>)> {
         let file = ArrayFile::open(input)?;
-        if self.from != FileContent::Scalar(None) || self.reads(&file.metadata) {
-            return Ok((file, Vec::new()));
-        }
-        if file.arrays.iter().any(|array| array.untyped) {
+        // A file of this program says what it holds.
+        let scalar = file.metadata.contains_key("tcnum.format") && !file.metadata.contains_key("tcnum.scale");
+        let is_known = scalar || written_format(&file.metadata).is_some();
+        let untyped = file.arrays.iter().any(|array| array.untyped);
+        if self.from != FileContent::Scalar(None) || is_known || untyped {
             return Ok((file, Vec::new()));
         }
         let names = &self.names;
@@ -257,14 +258,6 @@ impl FileConversion {
         Ok(ConvertedFile { rows, counts, note, unsound, described })
     }
 
-    /// True for metadata of this program with a format that it knows.
-    ///
-    /// The codes of such a file are converted as they are.
-    pub fn reads(&self, metadata: &BTreeMap<String, String>) -> bool {
-        let scalar = metadata.contains_key("tcnum.format") && !metadata.contains_key("tcnum.scale");
-        scalar || written_format(metadata).is_some()
-    }
-
     /// The content of the arrays; a file of this program states it.
     fn layout(&self, arrays: &NamedArrays) -> Result<FileContent> {
         let named = arrays.metadata().get("tcnum.format");
@@ -292,21 +285,12 @@ impl FileConversion {
             )));
         }
         let Some(text) = arrays.metadata().get("tcnum.block") else { return Ok(layout) };
-        let full_extent = BlockFormat::WHOLE;
-        let (rows, length) = match (&**text, text.split_once('x').unwrap_or(("1", text))) {
-            ("tensor", _) => (full_extent, full_extent),
-            ("row", _) => (1, full_extent),
-            (_, (rows, length)) => match (rows.parse(), length.parse()) {
-                (Ok(rows), Ok(length)) if (1..full_extent).contains(&rows) && (1..full_extent).contains(&length) => {
-                    (rows, length)
-                }
-                _ => {
-                    return Err(Error::request(format!(
-                        "metadata 'tcnum.block' is '{text}'; it must be the elements of a block, ROWSxCOLUMNS, row or tensor"
-                    )));
-                }
-            },
+        let Some(sharing) = Sharing::of_metadata(text) else {
+            return Err(Error::request(format!(
+                "metadata 'tcnum.block' is '{text}'; it must be the elements of a block, ROWSxCOLUMNS, row or tensor"
+            )));
         };
+        let (rows, length) = sharing.blocks();
         Ok(FileContent::Blocks(format.with_blocks(rows, length)))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::table::WEIGHTS;
 use crate::{
     Result,
     checkpoint::{Quantised, TensorReader},
@@ -18,8 +19,10 @@ const FULL: f64 = 0.98;
 /// Codes of e8m0 that scales of weights have.
 const EXPONENTS: std::ops::RangeInclusive<f64> = 64.0..=160.0;
 /// Mean of codes less zero points, in steps: at most by the right ones, at least by those one off.
-const UNBIASED: f64 = 0.25;
-const BIASED: f64 = 0.75;
+const UNBIASED: f64 = 0.4;
+const BIASED: f64 = 0.6;
+/// Largest scale of blocks that is doubted next to a scale of the tensor, chosen for 448 or 256.
+const LEAST_LARGEST: f64 = 1.0;
 /// Most bits of codes whose step is large enough for a bias.
 const COARSE: u32 = 4;
 /// Share of a binade that is rounded to the largest code of a format whose blocks are doubted.
@@ -40,15 +43,26 @@ pub(super) struct Marks {
     /// Sum of codes less zero points, and their number.
     steps: f64,
     stepped: u64,
+    /// Least and largest zero point of layouts that another version shares its names with.
+    zeros: Option<(f64, f64)>,
+}
+
+/// The largest two magnitudes of codes; of two signs, up to the largest of both.
+pub(super) fn largest_two(values: &[f64]) -> Option<[f64; 2]> {
+    let largest =
+        |sign: f64| values.iter().map(|value| sign * value).filter(|value| value.is_finite()).fold(0.0, f64::max);
+    let (positive, negative) = (largest(1.0), largest(-1.0));
+    let most = if negative > 0.0 { positive.min(negative) } else { positive };
+    let mut values: Vec<f64> = values.iter().map(|value| value.abs()).filter(|value| *value <= most).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values.last_chunk().copied()
 }
 
 /// True if few numbers of a binade are rounded to the largest code, as 432 to 512 to the 448 of e4m3.
 /// Right blocks of e2m1, whose 6 takes what is above 5, may all hold it.
 fn is_seldom_largest(values: &[f64]) -> bool {
-    let mut values: Vec<f64> = values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    let [.., second, largest] = values[..] else { return false };
+    let Some([second, largest]) = largest_two(values) else { return false };
     let top = 2f64.powi(largest.log2().floor() as i32 + 1);
     (2.0 * top / (second + largest)).log2() < SELDOM
 }
@@ -67,6 +81,10 @@ impl Marks {
             peaks: self.peaks + other.peaks,
             steps: self.steps + other.steps,
             stepped: self.stepped + other.stepped,
+            zeros: match (self.zeros, other.zeros) {
+                (Some((least, most)), Some((less, more))) => Some((least.min(less), most.max(more))),
+                (one, other) => one.or(other),
+            },
             tall_blocks: self.tall_blocks,
         }
     }
@@ -95,14 +113,18 @@ impl Marks {
         // Pieces inside tall blocks have no scales of their own.
         let rounded = marks.powers == marks.scales && !quantised.has_zero_points();
         let in_blocks = quantised.sharing != Sharing::Tensor && piece.columns.start.is_multiple_of(wide);
-        let biased = quantised.other_zero_points().is_some() && quantised.format.bits <= COARSE;
+        let zeros = if quantised.other_zero_points().is_some() { reader.zeros(piece)? } else { None };
+        if let Some(zeros) = &zeros {
+            let least = zeros.values.iter().copied().fold(f64::INFINITY, f64::min);
+            marks.zeros = Some((least, zeros.values.iter().copied().fold(least, f64::max)));
+        }
+        let biased = zeros.is_some() && quantised.format.bits <= COARSE;
         if !(biased || rounded && in_blocks && piece.start(Sharing::Row.extents(of).1) < SEARCHED) {
             return Ok(marks);
         }
         let mut codes = reader.codes(piece, quantised.reading.packing)?;
         if rounded {
-            let largest = quantised.code_values().into_iter().map(f64::abs).filter(|value| value.is_finite());
-            let largest = largest.fold(0.0, f64::max);
+            let largest = largest_two(&quantised.code_values()).map_or(f64::INFINITY, |[_, largest]| largest);
             for (row, codes) in piece.rows.clone().zip(codes.chunks(piece.columns.len().max(1))) {
                 let first = piece.columns.start / wide;
                 for (column, block) in (first..).zip(codes.chunks(wide)) {
@@ -110,15 +132,15 @@ impl Marks {
                     if high > 1 && peak > 0.0 {
                         let rows = Sharing::Tensor.extents(of).0.max(1);
                         let band = row / rows * rows + row % rows / high;
-                        *marks.tall_blocks.entry((band, column)).or_default() |= peak == largest;
+                        *marks.tall_blocks.entry((band, column)).or_default() |= peak >= largest;
                     } else {
                         marks.blocks += u64::from(peak > 0.0);
-                        marks.peaks += u64::from(peak == largest);
+                        marks.peaks += u64::from(peak >= largest);
                     }
                 }
             }
         }
-        if let Some(zeros) = reader.zeros(piece)?.filter(|_| biased) {
+        if let Some(zeros) = zeros.filter(|_| biased) {
             reader.of_each(piece, &zeros, &mut codes, |code, zero| code - zero);
             marks.steps = codes.iter().sum();
             marks.stepped = codes.len() as u64;
@@ -128,13 +150,26 @@ impl Marks {
 
     /// True if values decide for the zero points of the layout; false if for those of its other version.
     pub(super) fn zero_points(&self, quantised: &Quantised) -> Option<bool> {
-        let other = quantised.other_zero_points().filter(|_| self.stepped >= FEWEST)?;
+        let other = quantised.other_zero_points()?;
+        // Symmetric codes have their zero in the middle.
+        if self.scales >= FEWEST && (self.is_middle(quantised, 0.0) || self.is_middle(quantised, other)) {
+            return Some(self.is_middle(quantised, 0.0));
+        }
+        if self.stepped < FEWEST {
+            return None;
+        }
         let mean = self.steps / self.stepped as f64;
         match (mean.abs(), (mean - other).abs()) {
             (mean, other) if mean <= UNBIASED && other >= BIASED => Some(true),
             (mean, other) if mean >= BIASED && other <= UNBIASED => Some(false),
             _ => None,
         }
+    }
+
+    /// True if all zero points and this number are the middle of the codes.
+    fn is_middle(&self, quantised: &Quantised, more: f64) -> bool {
+        let middle = 2f64.powi(quantised.format.bits as i32 - 1);
+        self.zeros.is_some_and(|(least, most)| least + more == middle && most + more == middle)
     }
 
     /// Doubts that the counts prove; `largest` is the largest value.
@@ -156,7 +191,14 @@ impl Marks {
         if self.scales > 0 && self.largest_scale == 0.0 && largest == Some(0.0) {
             doubts.push("all scales are 0, and so are all values".into());
         }
-        if self.has_exponents(quantised)
+        if self.has_small_scales(quantised) {
+            doubts.push(format!(
+                "values contradict the scales: the largest of the blocks is {}, and the scale of a tensor is chosen to make it near 448: \
+                 scales of blocks may be reciprocals",
+                three_digits(self.largest_scale)
+            ));
+        }
+        if self.has_exponents(quantised, largest)
             && let Some(largest) = largest
         {
             let right = largest / self.largest_scale * 2f64.powf(self.largest_scale - 127.0);
@@ -168,20 +210,33 @@ impl Marks {
         }
         if let (Some(false), Some(other)) = (self.zero_points(quantised), quantised.other_zero_points()) {
             let mean = self.steps / self.stepped as f64;
-            doubts.push(format!(
-                "values contradict the zero points: the mean is {} steps from 0, and {} by zero points that are stored {}",
-                three_digits(mean.abs()),
-                three_digits((mean - other).abs()),
-                if other > 0.0 { "less 1" } else { "as they are" }
-            ));
+            let what = match self.is_middle(quantised, other) {
+                true => "all are one from the middle of the codes, and in the middle".to_string(),
+                false => {
+                    let (by_this, by_other) = (three_digits(mean.abs()), three_digits((mean - other).abs()));
+                    format!("the mean is {by_this} steps from 0, and {by_other}")
+                }
+            };
+            let stored = if other > 0.0 { "less 1" } else { "as they are" };
+            doubts.push(format!("values contradict the zero points: {what} by zero points that are stored {stored}"));
         }
         doubts
     }
 
     /// True if scales are numbers that the exponents of e8m0 are.
-    pub(super) fn has_exponents(&self, quantised: &Quantised) -> bool {
-        let few = self.scales < 2;
-        !few && self.exponents == self.scales && quantised.scale_format.name != "e8m0" && !quantised.has_zero_points()
+    ///
+    /// A single scale is one only if the largest value is not what weights have.
+    pub(super) fn has_exponents(&self, quantised: &Quantised, largest: Option<f64>) -> bool {
+        let few = self.scales < 2 && largest.is_none_or(|largest| WEIGHTS.contains(&largest));
+        let all = self.scales > 0 && self.exponents == self.scales;
+        !few && all && quantised.scale_format.name != "e8m0" && !quantised.has_zero_points()
+    }
+
+    /// True if the scales of blocks are smaller than a scale of the tensor leaves them.
+    pub(super) fn has_small_scales(&self, quantised: &Quantised) -> bool {
+        let of_tensor = !quantised.global.is_empty() && quantised.global.iter().all(|scale| *scale != 1.0);
+        let small = (f64::MIN_POSITIVE..LEAST_LARGEST).contains(&self.largest_scale);
+        of_tensor && small && self.scales >= FEWEST && quantised.scale_format.name == "e4m3"
     }
 }
 
@@ -193,9 +248,15 @@ mod tests {
     /// Counterexample: all right blocks of an MXFP4 file held a 6.
     #[test]
     fn the_largest_code_is_seldom_where_the_grid_is_fine() {
-        for (name, seldom) in
-            [("e2m1", false), ("e2m3", true), ("e3m2", true), ("e4m3", true), ("e5m2", true), ("s8", false)]
-        {
+        for (name, seldom) in [
+            ("e2m1", false),
+            ("e2m3", true),
+            ("e3m2", true),
+            ("e4m3", true),
+            ("e5m2", true),
+            ("s4", true),
+            ("s8", true),
+        ] {
             let format = find(name).unwrap();
             let values: Vec<f64> = (0..=format.code_mask()).map(|code| format.to_f64(code)).collect();
             assert_eq!(is_seldom_largest(&values), seldom, "{name}");

@@ -7,7 +7,7 @@
 //! - A block of zeros has the scale 0, and a block with another code does not. If scales contradict this in one order and not in the
 //!   other, the other is right.
 
-use super::marks::Marks;
+use super::marks::{Marks, largest_two};
 use crate::{
     Result,
     base::work,
@@ -198,13 +198,8 @@ fn counts(
 
 /// Least magnitude of a code that a block's largest value gets.
 fn near_largest(quantised: &Quantised) -> f64 {
-    let values = quantised.code_values().into_iter().map(f64::abs);
-    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    let largest = values.last().copied().unwrap_or(0.0);
     // Scales that are powers of two leave the largest code, or the one below it.
-    let below = values.len().checked_sub(2).map_or(largest, |at| values[at]);
+    let [below, largest] = largest_two(&quantised.code_values()).unwrap_or_default();
     if quantised.scale_format.name == "e8m0" { below } else { largest }
 }
 

@@ -89,7 +89,7 @@ crate::rows! {
 }
 
 /// Magnitudes among which the largest of a tensor of weights usually lies.
-const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-6..=1e3;
+pub(super) const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-6..=1e3;
 /// Values of two blocks of 16, whose nibbles some programs keep 16 apart.
 const APART: usize = 32;
 
@@ -166,6 +166,8 @@ fn global(tensor: &CheckpointTensor, global: GlobalScale, evidence: Evidence, su
     }
     match evidence {
         Evidence::Values => Convention::new(words, "values"),
+        // The scales of blocks have a doubt of their own.
+        _ if tensor.quantised().is_some_and(|quantised| survey.counts.marks.has_small_scales(quantised)) => named,
         Evidence::Against => named.doubted(format!(
             "values contradict the global scale: if it {}, the largest value is {other} and not {largest}",
             global.reversed().name()
@@ -226,7 +228,8 @@ fn unlikely(quantised: &Quantised, survey: &Survey) -> Vec<String> {
     }
     // The direction of a global scale has a doubt of its own.
     let is_said = quantised.reading.global.is_some() && survey.global == Some(Evidence::Against)
-        || survey.counts.marks.has_exponents(quantised);
+        || survey.counts.marks.has_small_scales(quantised)
+        || survey.counts.marks.has_exponents(quantised, survey.counts.largest);
     if let Some(largest) =
         survey.counts.largest.filter(|largest| *largest > 0.0 && !WEIGHTS.contains(largest) && !is_said)
     {

@@ -167,6 +167,7 @@ impl Quantizer {
         let norm = norm_of(loss, numbers().map(lost).sum());
         let block = SearchedBlock {
             amax: amax.to_f64(),
+            above: 0.0,
             norm,
             elements: [self.format.element.smallest().to_f64(), elements[0].max(elements[1])],
             slack: norm * (1.0 - ROUNDED),

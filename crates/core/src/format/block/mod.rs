@@ -26,6 +26,7 @@
 //!   -0. Elements are not zeros where the scale is rounded to zero. Roundings other than to nearest, ties to even, divide by
 //!   the stored scale as other rules do.
 
+mod changes;
 mod choice;
 mod dequantize;
 mod element;

@@ -16,6 +16,8 @@ const LENGTHS: [u32; 5] = [512, 64, 16, 4, 1];
 pub(super) struct SearchedBlock {
     /// Largest magnitude.
     pub(super) amax: f64,
+    /// Scale up to which all were tried.
+    pub(super) above: f64,
     /// Norm of the values: of the errors under a scale of zero.
     pub(super) norm: f64,
     /// Smallest magnitude of an element other than zero, and the largest one, of either sign.
@@ -104,7 +106,9 @@ pub(super) fn try_runs(
     mut tried: impl FnMut(&[u32], &mut Vec<f64>) -> f64,
 ) {
     let [smallest, largest] = block.elements;
-    let low = first_code(codes.count, |code| magnitude(code) * largest >= block.amax - least - block.slack);
+    let low = first_code(codes.count, |code| {
+        magnitude(code) * largest >= block.amax - least - block.slack && magnitude(code) >= block.above
+    });
     // Under larger scales all elements are zeros, as under the scale of zero.
     let high = first_code(codes.count, |code| magnitude(code) * smallest > 2.0 * block.amax);
     let negative = (codes.sign != 0).then_some(low | codes.sign..high | codes.sign);

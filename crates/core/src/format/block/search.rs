@@ -4,6 +4,7 @@
 
 use super::{
     BlockFormat, Quantizer,
+    changes::{Changes, MAGIC, MOST},
     choice::{SIXTEENTHS, quotients},
     rule::{Choice, Loss, NEAREST, SECOND},
     runs::{Reach, SearchedBlock, SignedCodes, norm_of, try_runs},
@@ -17,12 +18,16 @@ use crate::{
 };
 
 /// Scales that are tried at once.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 /// Codes below the code of `nearest` in the first try. A better scale is seldom lower.
 const BELOW: u32 = 4;
 /// Error of an element in f32, at most, over the largest magnitude of its block.
 const ERROR: f32 = 1e-6;
 const EXPONENT: u32 = 0xff << 23;
+/// Largest element up to which a block has few changes.
+const MANY: f32 = 16.0;
+/// Factor on the lowest scale beyond which bounds exclude most scales of elements of many changes.
+const HIGHER: f32 = 1.5;
 /// Scales that are tried at once in f64.
 const WIDE_LANES: usize = 8;
 const WIDE_EXPONENT: u64 = 0x7ff << 52;
@@ -55,6 +60,7 @@ struct Grid {
     /// Largest magnitudes of positive and of negative numbers.
     largest: [f32; 2],
     smallest: f32,
+    are_integers: bool,
 }
 
 impl Grid {
@@ -81,12 +87,8 @@ impl Grid {
             shift: (23 - trailing) << 23,
             largest,
             smallest,
+            are_integers: format.is_integer(),
         })
-    }
-
-    /// Largest magnitude of both signs, if it is the same.
-    fn common_limit(&self) -> Option<f32> {
-        (self.largest[0] == self.largest[1]).then_some(self.largest[0])
     }
 
     /// Largest magnitude of either sign.
@@ -98,34 +100,6 @@ impl Grid {
     fn limits(&self, negative: bool) -> [f32; 2] {
         let [positive, other] = self.largest;
         if negative { [other, positive] } else { self.largest }
-    }
-}
-
-/// Largest magnitudes of elements in the lanes of a search.
-trait Limits: Copy {
-    /// Largest magnitude of the element of a value with this sign.
-    fn largest(self, negative: bool, lane: usize) -> f32;
-}
-
-/// One limit for all.
-#[derive(Clone, Copy)]
-struct Common(f32);
-
-/// A limit for each lane, of positive and of negative values.
-#[derive(Clone, Copy)]
-struct BySign<'a>(&'a [[f32; LANES]; 2]);
-
-impl Limits for Common {
-    #[inline(always)]
-    fn largest(self, _: bool, _: usize) -> f32 {
-        self.0
-    }
-}
-
-impl Limits for BySign<'_> {
-    #[inline(always)]
-    fn largest(self, negative: bool, lane: usize) -> f32 {
-        self.0[usize::from(negative)][lane]
     }
 }
 
@@ -238,13 +212,7 @@ impl Search {
             }
             let mut losses = [0.0; WIDE_LANES];
             let (grid, squares) = (self.grid, self.loss == Loss::Squares);
-            match grid.common_limit() {
-                Some(largest) => exact_losses_of_scales(values, grid, &scales, Common(largest), squares, &mut losses),
-                None => {
-                    let limits = self.limits(codes.iter().copied());
-                    exact_losses_of_scales(values, grid, &scales, BySign(&limits), squares, &mut losses);
-                }
-            }
+            exact_losses_of_scales(values, grid, &scales, &self.limits(codes.iter().copied()), squares, &mut losses);
             for (code, loss) in codes.iter().zip(losses) {
                 if loss < best.0 {
                     best = (loss, *code);
@@ -277,7 +245,8 @@ impl Search {
     /// Largest magnitudes of elements of positive and of negative values, under the scales with some codes.
     fn limits(&self, codes: impl Iterator<Item = u32>) -> [[f32; LANES]; 2] {
         let mut limits = self.grid.limits(false).map(|limit| [limit; LANES]);
-        for (lane, _) in codes.enumerate().filter(|(_, code)| self.is_negative(*code)) {
+        let Some(signed) = self.signed.filter(|signed| signed.sign != 0) else { return limits };
+        for (lane, _) in codes.enumerate().filter(|(_, code)| signed.magnitude(*code) != *code) {
             [limits[0][lane], limits[1][lane]] = self.grid.limits(true);
         }
         limits
@@ -289,11 +258,16 @@ impl Search {
         let count = block.values.len();
         let usual = self.nearest.code(quantizer, amax);
         self.try_scales(quantizer, &[usual, codes.negated(usual)], f32::INFINITY, block);
-        let lost = |error: f32| if self.loss == Loss::Squares { error * error } else { error };
         let norm = |sum: f64| norm_of(self.loss, sum);
-        let all: f32 = block.scratch.values.iter().map(|value| lost(value.abs())).sum();
+        let all = loss_of_zeros(&block.scratch.values, f32::INFINITY, self.loss == Loss::Squares);
+        let amax = f64::from(f32::from_bits(amax)) * block.unit;
+        let above = self.try_changes(quantizer, codes, all, amax as f32, block);
+        if above == Some(f32::INFINITY) {
+            return;
+        }
         let searched = SearchedBlock {
-            amax: f64::from(f32::from_bits(amax)) * block.unit,
+            amax,
+            above: above.map_or(0.0, f64::from),
             norm: norm(all.into()),
             elements: [self.grid.smallest.into(), self.grid.most().into()],
             // Twice what the losses in f32 of two scales that are as good may differ by.
@@ -315,8 +289,58 @@ impl Search {
         );
     }
 
-    fn is_negative(&self, code: u32) -> bool {
-        self.signed.is_some_and(|codes| codes.magnitude(code) != code)
+    /// Adds the losses of the codes that can be the best by [`Changes`].
+    ///
+    /// Returns the scale up to which these are all; `None` for a block that needs another search.
+    fn try_changes(
+        &self,
+        quantizer: &Quantizer,
+        codes: SignedCodes,
+        all: f32,
+        amax: f32,
+        block: &mut Block,
+    ) -> Option<f32> {
+        let most = self.grid.most();
+        let is_able = self.grid.are_integers && most <= MOST as f32 && self.loss == Loss::Squares;
+        let scale = quantizer.format.scale.float().filter(|scale| is_able && scale.padding_bits == 0)?;
+        let SearchScratch { values, least, changes, left, .. } = &mut *block.scratch;
+        let (count, unit, first_normal) = (values.len(), block.unit, quantizer.format.scale.smallest_normal() as u32);
+        let low = (amax - self.indistinct(*least, count).sqrt()) / most;
+        let [normal, largest] = [first_normal, codes.count - 1].map(|code| self.factors[code as usize] * unit);
+        // Elements are not all zeros under the best scale, and scales next to those of the parabolas are near: these are from half of
+        // `low` up to `amax`.
+        if *least > 0.5 * all || f64::from(low) < 2.0 * normal || f64::from(amax) > largest {
+            return None;
+        }
+        // Many elements change under larger scales, few of which are any good.
+        let high = if most > MANY { HIGHER * low } else { f32::INFINITY };
+        let mut bound = changes[0].find(values, [low, high], self.grid.limits(false));
+        if codes.sign != 0 {
+            // Signs differ where one of them saturates.
+            let saturated = amax / (smaller(self.grid.largest[0], self.grid.largest[1]) + 0.25);
+            bound = smaller(bound, changes[1].find(values, [low, saturated], self.grid.limits(true)));
+        }
+        bound = smaller(bound + all * (-2.0 * scale.precision() as f32).exp2(), *least);
+        let apart = 32.0 * count as f32 * f32::EPSILON * smaller(high, 2.0 * amax);
+        let limit = self.indistinct(self.indistinct(bound, count), count) + apart;
+        // The codes of normal numbers are consecutive, as the upper bits of their f64 are.
+        let shift = 53 - scale.precision();
+        let below = |scale: f32| {
+            let above_normal = (f64::from(scale) / normal).to_bits().saturating_sub(1f64.to_bits()) >> shift;
+            codes.count.min(first_normal + 1 + above_normal as u32) - 1
+        };
+        left.clear();
+        for (changes, sign) in changes.iter().zip([0, codes.sign]).take(if codes.sign == 0 { 1 } else { 2 }) {
+            for code in changes.next_to(limit).map(below) {
+                left.extend([code, (code + 1).min(codes.count - 1)].map(|code| code | sign));
+            }
+        }
+        left.sort_unstable();
+        left.dedup();
+        let left = std::mem::take(left);
+        self.try_scales(quantizer, &left, f32::INFINITY, block);
+        block.scratch.left = left;
+        Some(high)
     }
 
     /// Adds the losses of ascending codes, from `middle` outward.
@@ -353,13 +377,8 @@ impl Search {
         let mut new_losses = [0.0; LANES];
         let SearchScratch { values, codes: all, losses, least, .. } = &mut *block.scratch;
         let (grid, squares) = (self.grid, self.loss == Loss::Squares);
-        let new_least = match grid.common_limit() {
-            Some(largest) => losses_of_scales(values, grid, scales, Common(largest), squares, limit, &mut new_losses),
-            None => {
-                let limits = self.limits(codes.clone());
-                losses_of_scales(values, grid, scales, BySign(&limits), squares, limit, &mut new_losses)
-            }
-        };
+        let limits = self.limits(codes.clone());
+        let new_least = losses_of_scales(values, grid, scales, &limits, squares, limit, &mut new_losses);
         let before = all.len();
         all.extend(codes);
         losses.extend_from_slice(&new_losses[..all.len() - before]);
@@ -449,6 +468,8 @@ pub(super) struct SearchScratch {
     least: f32,
     /// Codes that may be the best.
     left: Vec<u32>,
+    /// Scales at which an element of integers changes, for either sign of the scale.
+    changes: [Changes; 2],
     /// Reciprocal of each block's scale, under the rule that computes elements with it.
     pub(super) reciprocals: Vec<f32>,
 }
@@ -469,19 +490,19 @@ fn within(scale: f64) -> f32 {
 
 /// The larger of two numbers, in one instruction: `max` takes four, as it asks for NaN.
 #[inline(always)]
-fn larger<T: PartialOrd>(x: T, y: T) -> T {
+pub(super) fn larger<T: PartialOrd>(x: T, y: T) -> T {
     if x > y { x } else { y }
 }
 
 /// The smaller of two numbers, in one instruction.
 #[inline(always)]
-fn smaller<T: PartialOrd>(x: T, y: T) -> T {
+pub(super) fn smaller<T: PartialOrd>(x: T, y: T) -> T {
     if x < y { x } else { y }
 }
 
 /// The least of the lanes, by halves: one after the other they would wait for each other.
 #[inline(always)]
-fn least_of(lanes: &[f32; LANES]) -> f32 {
+pub(super) fn least_of(lanes: &[f32; LANES]) -> f32 {
     let (mut least, mut half) = (*lanes, LANES / 2);
     while half > 0 {
         for lane in 0..half {
@@ -496,8 +517,8 @@ vectorised! {
     /// Losses of `values`, rounded to the grid under each of some scales.
     ///
     /// Sums end early where all are above `limit`.
-    fn losses_of_scales<L: Limits>(
-        values: &[f32], grid: Grid, scales: &[f32; LANES], limits: L, squares: bool, limit: f32,
+    fn losses_of_scales(
+        values: &[f32], grid: Grid, scales: &[f32; LANES], limits: &[[f32; LANES]; 2], squares: bool, limit: f32,
         losses: &mut [f32; LANES],
     ) -> f32 {
         let mut inverse = [0.0; LANES];
@@ -508,12 +529,16 @@ vectorised! {
         let mut least = 0.0;
         for values in values.chunks(8) {
             for value in values {
-                let (negative, value) = (value.is_sign_negative(), value.abs());
+                let (limits, value) = (&limits[usize::from(value.is_sign_negative())], value.abs());
                 for lane in 0..LANES {
                     let quotient = value * inverse[lane];
-                    let binade = larger(quotient, grid.normal).to_bits() & EXPONENT;
-                    let magic = f32::from_bits(binade + grid.shift);
-                    let rounded = smaller((quotient + magic) - magic, limits.largest(negative, lane));
+                    let rounded = if grid.are_integers {
+                        smaller(quotient, limits[lane]) + MAGIC - MAGIC
+                    } else {
+                        let binade = larger(quotient, grid.normal).to_bits() & EXPONENT;
+                        let magic = f32::from_bits(binade + grid.shift);
+                        smaller((quotient + magic) - magic, limits[lane])
+                    };
                     let error = value - rounded * scales[lane];
                     sums[lane] += if squares { error * error } else { error.abs() };
                 }
@@ -556,20 +581,20 @@ vectorised! {
     /// Losses of `values` under each of some scales, equal to those of the exact computation.
     ///
     /// Quotients in f64 are on the right side of every boundary, and products are exact.
-    fn exact_losses_of_scales<L: Limits>(
-        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], limits: L, squares: bool,
+    fn exact_losses_of_scales(
+        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], limits: &[[f32; LANES]; 2], squares: bool,
         losses: &mut [f64; WIDE_LANES],
     ) {
         let shift = u64::from(grid.shift) << 29;
         let mut sums = [0.0f64; WIDE_LANES];
         for value in values {
-            let (negative, value) = (value.is_sign_negative(), f64::from(value.abs()));
+            let (limits, value) = (&limits[usize::from(value.is_sign_negative())], f64::from(value.abs()));
             for lane in 0..WIDE_LANES {
                 let quotient = value / scales[lane];
                 let binade = larger(quotient, f64::from(grid.normal)).to_bits() & WIDE_EXPONENT;
                 // 2^52 multiples over the binade.
                 let magic = f64::from_bits(binade + shift + (29 << 52));
-                let rounded = smaller((quotient + magic) - magic, f64::from(limits.largest(negative, lane)));
+                let rounded = smaller((quotient + magic) - magic, f64::from(limits[lane]));
                 let product = if rounded == 0.0 { 0.0 } else { rounded * scales[lane] };
                 let error = product - value;
                 sums[lane] += if squares { error * error } else { error.abs() };

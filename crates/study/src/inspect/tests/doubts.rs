@@ -186,6 +186,95 @@ fn the_list_of_what_is_left_as_it_is_is_held_against_the_file() {
             _ => assert_eq!(doubt, None, "{name}"),
         }
     }
+    // Other programs also take the end or the beginning of a name.
+    for (method, key, module) in [
+        ("fp8", "modules_to_not_convert", "gate"),
+        ("fp8", "ignored_layers", "layers.1"),
+        ("bitsandbytes", "llm_int8_skip_modules", "gate"),
+        ("hqq", "skip_modules", "gate"),
+    ] {
+        let config =
+            std::format!(r#"{{"quantization_config": {{"quant_method": "{method}", "{key}": ["{module}"]}}}}"#);
+        fs::write(folder.path().join("config.json"), config).unwrap();
+        let listed = std::format!("config.json has it under '{key}', and it is quantised");
+        for (name, doubt) in doubts(folder.path()) {
+            assert_eq!(doubt.is_some_and(|doubt| doubt.contains(&listed)), name == "layers.1.gate.weight", "{name}");
+        }
+    }
+}
+
+/// The file of a drawn checkpoint, with the bytes of one array changed.
+fn changed(path: &Path, case: &str, name: &str, change: impl Fn(&mut [u8])) {
+    let file = ArrayFile::open(&Path::new(FOLDER).join(case)).unwrap();
+    let arrays = file.arrays.iter().filter(|array| !array.name.starts_with("expected")).map(|array| {
+        let mut bytes = file.array(array).unwrap().bytes.to_vec();
+        if array.name == name {
+            change(&mut bytes);
+        }
+        super::array(&array.name, &array.shape, array.kind, bytes)
+    });
+    write(path, &arrays.collect::<Vec<_>>());
+}
+
+#[test]
+fn zero_points_in_the_middle_of_the_codes_tell_the_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    for (stored, wrong) in [(0x7f, false), (0x80, true), (0x90, false)] {
+        changed(&path, "gptq-8", "l.qzeros", |bytes| bytes.fill(stored));
+        let doubt = doubts(&path).remove(0).1.unwrap_or_default();
+        let said = doubt.starts_with("values contradict the zero points: all are one from the middle of the codes");
+        assert_eq!(said, wrong, "{stored:#x}: {doubt}");
+        assert_eq!(doubt.is_empty(), stored == 0x7f, "{doubt}");
+    }
+}
+
+#[test]
+fn single_scales_scales_apart_and_scales_of_integers_are_doubted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    // A scale of HQQ that many values share, far from one another.
+    changed(&path, "hqq-4-0", "l.scale", |bytes| bytes[6..8].copy_from_slice(&[0, 0x7e]));
+    assert_eq!(doubts(&path)[0].1.as_deref(), Some("1 scale is NaN"));
+    // The exponent of a tensor's only scale.
+    let fp8 = |scale: f32| {
+        let codes = array("l.weight", &[64, 32], format("e4m3"), (0..64 * 32).map(|at| (at % 0x7f) as u8).collect());
+        write(&path, &[codes, array("l.weight_scale", &[1], format("f32"), single(scale))]);
+        doubts(&path).remove(0).1
+    };
+    assert_eq!(fp8(0.01), None);
+    assert_eq!(fp8(2.0), None);
+    assert!(
+        fp8(117.0).unwrap().starts_with("values contradict the scales: all are whole numbers, as exponents of e8m0")
+    );
+    // Rows of integers whose largest is 127 each.
+    let int8 = |largest: u8| {
+        let codes = (0..64 * 32).map(|at| if at % 32 == 5 { largest } else { at as u8 % 64 }).collect();
+        let scales = (0..64).flat_map(|row| single(2f32.powi(-row % 8 - 5))).collect();
+        write(
+            &path,
+            &[
+                array("l.weight", &[64, 32], format("s8"), codes),
+                array("l.weight_scale", &[64, 1], format("f32"), scales),
+            ],
+        );
+        doubts(&path).remove(0).1
+    };
+    assert_eq!(int8(100), None);
+    for largest in [127, 0x81, 0x80] {
+        assert!(int8(largest).unwrap().contains("64 of 64 blocks hold the largest code"), "{largest}");
+    }
+    // Scales of blocks below 1, next to a scale of the tensor.
+    let mut reciprocals = nvfp4(64, 256);
+    let e4m3 = find("e4m3").unwrap();
+    for code in reciprocals.scales.iter_mut().filter(|code| **code > 0) {
+        let reciprocal = Real::from(1.0 / e4m3.to_f64(u64::from(*code)));
+        *code = e4m3.encode(&reciprocal, Rounding::Rne, Overflow::Saturate).unwrap() as u8;
+    }
+    write(&path, &reciprocals.modelopt());
+    let doubt = doubts(&path).remove(0).1.unwrap();
+    assert!(doubt.starts_with("values contradict the scales: the largest of the blocks is "), "{doubt}");
+    assert!(!doubt.contains("global scale:"), "{doubt}");
 }
 
 #[test]

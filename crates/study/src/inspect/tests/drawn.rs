@@ -23,12 +23,16 @@ fn drawn_checkpoints_are_read_in_every_bit_and_without_doubts() {
             assert_eq!(tensor.layouts, [layout], "{path:?}");
             let same = bits(&checkpoint, &tensor.name) == bits(&checkpoint, &expected);
             assert!(same, "{path:?}: '{}'", tensor.name);
-            assert_eq!(doubt(&checkpoint, tensor), None, "{path:?}: '{}'", tensor.name);
+            // The arrays of OpenAI have no description.
+            let said = doubt(&checkpoint, tensor).filter(|said| {
+                tensor.layouts != ["gpt-oss-original"] || !said.starts_with("only names decide the order of nibbles")
+            });
+            assert_eq!(said, None, "{path:?}: '{}'", tensor.name);
             cases += 1;
         }
         assert!(checkpoint.misfits.is_empty() && checkpoint.notes().is_empty(), "{path:?}");
     }
-    assert!(cases >= 47, "{cases}");
+    assert!(cases >= 61, "{cases}");
 }
 
 #[test]
