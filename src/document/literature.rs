@@ -1,14 +1,18 @@
-//! Chapter of all rows in which measured results differ from the literature.
+//! Chapter of the published figures, features and claims: what agrees, what differs, and what is new.
 
-use super::{experiments::Repeated, sheets};
+use super::{
+    Block, Chapter, Source,
+    article::Study,
+    citations,
+    claims::{self, Claim},
+    repeated::Repeated,
+    results::{CHIP, Results},
+    rows::{Line, Rows, together},
+    sheets::{DEVICE, Sheet, short},
+};
 use crate::{
     base::distinct::distinct,
-    document::{
-        Block, Chapter, Sheet,
-        results::{CHIP, Results},
-        rows::{Line, Rows, together},
-    },
-    report::{Table, plain},
+    report::{Table, counted as numbered, plain},
 };
 
 /// Tables with a published figure in each row, and the columns that say which.
@@ -25,7 +29,7 @@ const DIFFERS: [&str; 2] = ["not reproduced", "differ"];
 const AGREES: [&str; 2] = ["reproduced", "agree"];
 
 /// A published figure or claim.
-pub(in crate::document) struct Compared {
+pub(super) struct Compared {
     device: String,
     source: String,
     what: String,
@@ -37,7 +41,7 @@ pub(in crate::document) struct Compared {
 
 impl Compared {
     /// True if a device of another generation than the published one differs.
-    pub(in crate::document) fn is_of_another_generation(&self) -> bool {
+    pub(super) fn is_of_another_generation(&self) -> bool {
         self.verdict.ends_with("another generation")
     }
 
@@ -55,56 +59,85 @@ impl Compared {
     }
 }
 
-/// Makes the chapter.
-pub(super) fn chapter(all: &[Repeated], others: &Results) -> Chapter {
-    let sheet = sheet(&compared(all, others));
-    let mut blocks = vec![Block::Text(match &sheet {
-        None => "No published figure or claim came out differently.".into(),
-        Some(_) => "Each row is a published figure that was not reproduced, or a claim that does not hold, with its reason if one is known. \
-              Accepted: the experiment expects the difference, and names the reason. Another generation: the source measured \
-              other generations."
-            .into(),
-    })];
-    blocks.extend(sheet);
-    Chapter { id: "differences", heading: "Differences from the literature", blocks }
+/// The counts of published values about the devices that agree and that differ, in sentences.
+pub(super) fn agreement(all: &[Compared]) -> Option<String> {
+    let (foreign, own): (Vec<_>, Vec<_>) = all.iter().partition(|row| row.is_of_another_generation());
+    let [agree, differ, open] = counted(own);
+    let foreign = match foreign.len() {
+        0 => String::new(),
+        count => {
+            format!(" {} for other generations came out differently, too.", numbered(count as u64, "published value"))
+        }
+    };
+    (agree + differ + open > 0).then(|| {
+        format!(
+            "{} published values and claims are about these devices: {agree} are reproduced, {open} cannot be compared, and {differ} came out \
+             differently.{foreign}",
+            agree + differ + open
+        )
+    })
 }
 
-/// Makes the table of the figures and claims that differ, if there are any.
-pub(in crate::document) fn sheet(all: &[Compared]) -> Option<Block> {
-    let cells = |row: &Compared| {
-        let verdict = row.verdict.trim_start_matches("not reproduced: ").to_string();
-        let others = [&row.source, &row.what, &row.published, &row.measured].map(String::clone);
-        ((others, verdict, row.why.clone()), row.device.clone())
+/// Makes the chapter of some comparisons and claims, and of what no publication states.
+pub(super) fn chapter(study: &Study, compared: Vec<&Compared>, claims: Vec<Claim>) -> Chapter {
+    let published = study.others.table("published_features");
+    let mut blocks: Vec<Block> = agreement(&study.compared).map(Block::Text).into_iter().collect();
+    if let Some(table) = &published {
+        let keys = citations::keys_of(Rows(table).iter().map(|line| line.text("source")).collect::<Vec<_>>().into_iter());
+        let text = study.evidence.independence(table).unwrap_or_default() + " The papers with published features are";
+        blocks.push(Block::Source(Source { text, key: (!keys.is_empty()).then(|| keys.join(",")) }));
+    }
+    let sheet = differing(compared);
+    if !sheet.shown.rows.is_empty() {
+        let text = "A figure that was not reproduced, or a claim that does not hold, has its reason if one is known. Accepted: the \
+                    experiment expects the difference. Another generation: the source measured other generations.";
+        blocks.push(Block::Text(text.into()));
+    }
+    blocks.extend(sheet.block());
+    if published.is_some() || !study.experiments.is_empty() {
+        let text = "Each claim below has the command that repeats it. Their sources are".into();
+        let key = distinct(claims.iter().map(|claim| claim.cite.as_str())).join(",");
+        if !claims.is_empty() {
+            blocks.push(Block::Source(Source { text, key: Some(key) }));
+        }
+        blocks.extend(claims::sheet(&claims).block());
+    }
+    blocks.extend(published.iter().filter_map(|table| study.evidence.unstated(table)));
+    Chapter { id: "literature", heading: "Comparison with the literature", blocks }
+}
+
+/// Makes the table of the figures and claims that differ.
+fn differing(compared: Vec<&Compared>) -> Sheet {
+    let row = |row: &Compared| {
+        let verdict = row.verdict.trim_start_matches("not reproduced: ");
+        let cells = [&row.device, &row.source, &row.what, &row.published, &row.measured, verdict, &row.why];
+        cells.map(str::to_string).to_vec()
     };
-    let labels = [sheets::DEVICE, "source", "figure or claim", "published", "measured", "verdict", "why"];
-    let rows = together(all.iter().filter(|row| row.differs()).map(cells)).into_iter();
-    let rows = rows.map(|((others, verdict, why), devices)| {
-        [distinct(devices).join(", ")].into_iter().chain(others).chain([verdict, why]).collect()
-    });
-    Sheet::new("Differences from the literature", &labels, &[], rows.collect()).full()
+    let labels = ["source", "figure or claim", "published", "measured", "verdict", "why"];
+    let rows = compared.into_iter().filter(|row| row.differs()).map(row);
+    Sheet::by_device("Differences from the literature", &labels, &[], rows)
 }
 
 /// The numbers of figures and claims that are reproduced, that are not, and that cannot be compared.
-pub(in crate::document) fn counted<'a>(all: impl IntoIterator<Item = &'a Compared>) -> [usize; 3] {
+fn counted<'a>(all: impl IntoIterator<Item = &'a Compared>) -> [usize; 3] {
     let mut counts = [0; 3];
     all.into_iter().for_each(|row| counts[row.place()] += 1);
     counts
 }
 
 /// Makes the table of counts: a row for each source and device.
-pub(super) fn counts(all: &[Repeated], others: &Results) -> Sheet {
-    let compared = compared(all, others);
+pub(super) fn counts(compared: &[Compared]) -> Sheet {
     let groups = together(compared.iter().map(|row| ([&row.device, &row.source], row))).into_iter();
     let row = |([device, source], rows): ([&String; 2], Vec<&Compared>)| {
         [device, source].into_iter().cloned().chain(counted(rows).map(|count| count.to_string())).collect()
     };
-    let labels = [sheets::DEVICE, "source", "reproduced", "not reproduced", "not testable"];
+    let labels = [DEVICE, "source", "reproduced", "not reproduced", "not testable"];
     let caption = "Published figures and claims, counted by verdict";
     Sheet::new(caption, &labels, &[2, 3, 4], groups.map(row).collect())
 }
 
 /// Every published figure and claim.
-pub(in crate::document) fn compared(all: &[Repeated], others: &Results) -> Vec<Compared> {
+pub(super) fn compared(all: &[Repeated], others: &Results) -> Vec<Compared> {
     let mut rows = Vec::new();
     for repeated in all {
         rows.extend(of_results(&repeated.results, &repeated.label));
@@ -166,7 +199,7 @@ fn of_results(results: &Results, label: &str) -> Vec<Compared> {
 
 fn device(line: &Line) -> String {
     let name = [line.text("device"), line.text(CHIP)].into_iter().find(|name| !name.is_empty());
-    sheets::short(name.unwrap_or_default())
+    short(name.unwrap_or_default())
 }
 
 /// The columns that name a figure, as one text.
