@@ -89,7 +89,8 @@ fn marks(all: &[Arithmetic]) -> Option<Marks> {
 
 /// The features, by number, that are not the same in all instructions that show them.
 pub(super) fn varied(all: &[Arithmetic]) -> Vec<usize> {
-    let words = |at: usize| distinct(all.iter().map(|one| &one.findings[at].words[..]).filter(|words| !words.is_empty()));
+    let words =
+        |at: usize| distinct(all.iter().map(|one| &one.findings[at].words[..]).filter(|words| !words.is_empty()));
     (0..FEATURES.len()).filter(|at| words(*at).len() > 1).collect()
 }
 
@@ -128,7 +129,8 @@ pub(super) fn compared(study: &Study, is_paper: bool) -> Vec<Block> {
         emulated(study),
     ];
     let mut blocks: Vec<Block> = said.into_iter().flatten().map(Block::Text).collect();
-    let caption = captioned("Features that differ (-: no operands show it)", marks.as_ref().map(|marks| &marks.legend[..]));
+    let caption =
+        captioned("Features that differ (-: no operands show it)", marks.as_ref().map(|marks| &marks.legend[..]));
     let labels: Vec<&str> = std::iter::once("instructions").chain(columns.iter().map(name)).collect();
     let sheet = Sheet::by_device(caption, &labels, &[], all.iter().map(row));
     blocks.extend(if is_paper { sheet.full() } else { sheet.block() }.filter(|_| !columns.is_empty()));
@@ -139,7 +141,10 @@ pub(super) fn compared(study: &Study, is_paper: bool) -> Vec<Block> {
 fn emulated(study: &Study) -> Option<String> {
     let on = study.all.iter().filter_map(|one| {
         let model = Model::load(study.models.iter().find(|(chip, _)| *chip == one.chip)?.1.as_str()).ok()?;
-        let name = one.instructions.iter().find(|name| isa::known(name).is_some_and(|i| !generations::is_native(&model, &i)))?;
+        let name = one
+            .instructions
+            .iter()
+            .find(|name| isa::known(name).is_some_and(|i| !generations::is_native(&model, &i)))?;
         Some((class_of(name), short(&one.chip)))
     });
     let all: Vec<String> =
@@ -220,8 +225,7 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>) -> Sheet {
     let row = |one: &Arithmetic| {
         let runs: BTreeSet<_> = one.instructions.iter().flat_map(|name| proof::runs(ran, name)).collect();
         let (runs, words) = (runs.into_iter().collect::<Vec<_>>().join(", "), sentence(&one.findings, marks.as_ref()));
-        let mut row =
-            vec![short(&one.chip), one.instructions.join("\n"), operands(&one.instructions), runs, words];
+        let mut row = vec![short(&one.chip), one.instructions.join("\n"), operands(&one.instructions), runs, words];
         row.extend(costs.map(|costs| cost(costs, &one.instructions)));
         row
     };
@@ -231,7 +235,12 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>) -> Sheet {
     };
     let labels: Vec<&str> =
         [DEVICE, "instructions", "operands", "runs", "arithmetic"].into_iter().chain(costly).collect();
-    Sheet::new(captioned(title, marks.as_ref().map(|marks| &marks.legend[..])), &labels, &[], all.iter().map(row).collect())
+    Sheet::new(
+        captioned(title, marks.as_ref().map(|marks| &marks.legend[..])),
+        &labels,
+        &[],
+        all.iter().map(row).collect(),
+    )
 }
 
 /// Ranges of latency and rate, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
@@ -276,7 +285,8 @@ fn operands(names: &[String]) -> String {
 /// Makes the table of inputs: one for each finding, and how many instructions have the finding.
 fn witnesses(features: &Table) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
-    let finding = |line: &Line| [short(&chip_of(line)), line.text("feature").to_string(), line.text("found").to_string()];
+    let finding =
+        |line: &Line| [short(&chip_of(line)), line.text("feature").to_string(), line.text("found").to_string()];
     let groups = together(lines.map(|line| (finding(&line), line)));
     let row = |([chip, feature, words], lines): ([String; 3], Vec<Line>)| {
         let names: BTreeSet<&str> = lines.iter().map(|line| line.text("instruction")).collect();

@@ -119,8 +119,7 @@ fn summary(study: &Study, chips: &str, subject: &Subject, bounds: &Bounds) -> St
     let mut said = vec![format!("We describe the arithmetic of {what}{operands} on {chips}.")];
     said.extend(proof::comparisons(&study.others));
     said.extend(study.evidence.sentence());
-    let varied: Vec<String> =
-        arithmetic::varied(&study.all).into_iter().map(|at| FEATURES[at].name.into()).collect();
+    let varied: Vec<String> = arithmetic::varied(&study.all).into_iter().map(|at| FEATURES[at].name.into()).collect();
     if !varied.is_empty() {
         said.push(format!("The instructions differ in these features: {}.", listed(&varied)));
     }

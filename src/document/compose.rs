@@ -23,8 +23,7 @@ pub(crate) fn compose(results: &Results) -> Document {
     parts.extend(LAYOUT.sections.iter().map(|section| of_tables(others, section)));
     for part in parts.iter_mut().filter(|part| !part.blocks.is_empty()) {
         let keys = keys(part.id, others);
-        let has =
-            |table: &crate::report::Table| keys.iter().any(|key| *key == table.key) && !table.rows.is_empty();
+        let has = |table: &crate::report::Table| keys.iter().any(|key| *key == table.key) && !table.rows.is_empty();
         part.blocks.extend(setup::repeats(others.kept.iter().filter(|kept| kept.report.tables.iter().any(has))));
     }
     parts.insert(0, setup::chapter(&study));

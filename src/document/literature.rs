@@ -83,7 +83,8 @@ pub(super) fn chapter(study: &Study, compared: Vec<&Compared>, claims: Vec<Claim
     let published = study.others.table("published_features");
     let mut blocks: Vec<Block> = agreement(&study.compared).map(Block::Text).into_iter().collect();
     if let Some(table) = &published {
-        let keys = citations::keys_of(Rows(table).iter().map(|line| line.text("source")).collect::<Vec<_>>().into_iter());
+        let keys =
+            citations::keys_of(Rows(table).iter().map(|line| line.text("source")).collect::<Vec<_>>().into_iter());
         let text = study.evidence.independence(table).unwrap_or_default() + " The papers with published features are";
         blocks.push(Block::Source(Source { text, key: (!keys.is_empty()).then(|| keys.join(",")) }));
     }

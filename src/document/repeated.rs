@@ -87,11 +87,15 @@ impl Repeated {
                     figures.take(1).map(|one| Block::Figure(Figure { name: format!("paper-{}", one.name), ..one })),
                 ),
             }
-            blocks.extend(match (is_paper, key) {
-                (true, "chain") => Vec::new(),
-                (true, "findings") => vec![holding(&table)],
-                _ => sheets::sheets(&table),
-            }.into_iter().filter_map(Sheet::block));
+            blocks.extend(
+                match (is_paper, key) {
+                    (true, "chain") => Vec::new(),
+                    (true, "findings") => vec![holding(&table)],
+                    _ => sheets::sheets(&table),
+                }
+                .into_iter()
+                .filter_map(Sheet::block),
+            );
         }
         blocks.extend((!is_paper).then(|| setup::repeats(self.results.kept.iter())).into_iter().flatten());
         blocks

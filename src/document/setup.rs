@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Block, Chapter, citations, names, proof,
+    Block, Chapter,
     article::Study,
+    citations, names, proof,
     results::{Results, chip},
     rows::{Rows, together},
     sheets::{self, Sheet},
 };
-use crate::{COMMIT, VERSION, base::distinct::distinct, isa, report::Kept};
+use crate::{COMMIT, VERSION, base::distinct::distinct, device::Identity, isa, report::Kept};
 
 /// Makes the chapter of the devices, the sources of their features, and the program.
 pub(super) fn chapter(study: &Study) -> Chapter {
@@ -27,10 +28,14 @@ pub(super) fn chapter(study: &Study) -> Chapter {
         ),
     ];
     if !results.simulated().is_empty() {
-        said.push("A model is a description of a chip that the program executes; its results are not measurements.".into());
+        said.push(
+            "A model is a description of a chip that the program executes; its results are not measurements.".into(),
+        );
     }
     if !study.all.is_empty() {
-        said.push("A feature is found by directed inputs: operands for which its possible values give different D.".into());
+        said.push(
+            "A feature is found by directed inputs: operands for which its possible values give different D.".into(),
+        );
     }
     if let failed @ [_, ..] = &results.failed()[..] {
         said.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", ")));
@@ -136,11 +141,15 @@ fn version(kept: &Kept) -> String {
 fn devices(results: &Results) -> Sheet {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut add = |name: String, description: &str, details: String| {
-        let agrees = |known: &str| known == details || known.is_empty() || details.is_empty();
-        match rows.iter().position(|row| row[0] == name && row[2] == description && agrees(&row[3])) {
-            Some(_) if details.is_empty() => (),
-            Some(at) => rows[at][3] = details,
-            None => rows.push(vec![name, String::new(), description.into(), details]),
+        let device = sheets::short(&chip(&Identity::new(name.as_str(), description)));
+        // Some results say more of a device than others.
+        let is_it = |row: &Vec<String>| {
+            (&row[0], &row[1]) == (&device, &name) && (row[3].contains(&details) || details.contains(&row[3]))
+        };
+        match rows.iter_mut().find(|row| is_it(row)) {
+            Some(row) if row[3].len() < details.len() => row[3] = details,
+            Some(_) => (),
+            None => rows.push(vec![device, name, description.into(), details]),
         }
     };
     for kept in &results.kept {
@@ -153,10 +162,6 @@ fn devices(results: &Results) -> Sheet {
                 add(line.text("device").into(), line.text("description"), line.text("details").into());
             }
         }
-    }
-    for row in &mut rows {
-        row[1] = sheets::short(&chip(&crate::device::Identity::new(row[0].as_str(), row[2].as_str())));
-        row.swap(0, 1);
     }
     Sheet::new("Devices", &[sheets::DEVICE, "asked for as", "description", "details"], &[], rows)
 }

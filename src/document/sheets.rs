@@ -1,9 +1,6 @@
 //! Tables of documents: their columns, the device first; some tables are turned.
 
-use std::{
-    collections::BTreeMap,
-    sync::LazyLock,
-};
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::Deserialize;
 
@@ -218,9 +215,10 @@ fn with_device(table: &Table) -> Table {
     let Some(at) = place(DEVICE).filter(is_filled).or(place(CHIP)).or(place(DEVICE)) else { return table };
     // The other of both is redundant.
     let kept: Vec<usize> = std::iter::once(at)
-        .chain((0..table.columns.len()).filter(|other| {
-            *other != at && ![DEVICE, CHIP].contains(&&*table.columns[*other].key)
-        }))
+        .chain(
+            (0..table.columns.len())
+                .filter(|other| *other != at && ![DEVICE, CHIP].contains(&&*table.columns[*other].key)),
+        )
         .collect();
     table.columns = kept.iter().map(|&at| table.columns[at].clone()).collect();
     table.columns[0].key = DEVICE.into();

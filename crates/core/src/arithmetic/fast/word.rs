@@ -74,6 +74,7 @@ pub(super) trait SignedWord: Copy + Default {
     fn in_register(self, width: u32, saturates: bool) -> Self;
     /// True if that shift loses bits.
     fn loses(self, right: i32) -> bool;
+    fn is_zero(self) -> bool;
     /// Bits of the magnitude.
     fn length(self) -> i32;
     /// Number of at most 62 bits, jammed, and the exponent of its unit.
@@ -140,6 +141,11 @@ macro_rules! word {
             #[inline(always)]
             fn loses(self, right: i32) -> bool {
                 self != 0 && self.trailing_zeros() < right.max(0) as u32
+            }
+
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                self == 0
             }
 
             #[inline(always)]
