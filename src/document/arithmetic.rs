@@ -16,7 +16,7 @@ use crate::{
     arithmetic::{EvidenceKind, Model},
     base::{distinct::distinct, sentence::listed},
     features::{self, FEATURES},
-    isa,
+    isa::{self, Instruction},
     report::{
         Table, grouped,
         marks::{Marks, captioned},
@@ -262,18 +262,17 @@ fn cost(costs: &Table, names: &[String]) -> String {
     chips.into_iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
-/// The formats of instructions: `f16, bf16 -> f32`.
-fn operands(names: &[String]) -> String {
-    let mut all: Vec<String> = Vec::new();
-    for i in names.iter().filter_map(|name| isa::known(name)) {
-        let formats = match i.a.name == i.b.name {
-            true => format!("{} -> {}", i.a.name, i.d.name),
-            false => format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name),
-        };
-        if !all.contains(&formats) {
-            all.push(formats);
-        }
+/// The operands and the result of an instruction: `e4m3 -> f32`.
+pub(crate) fn formats_of(i: &Instruction) -> String {
+    match i.a.name == i.b.name {
+        true => format!("{} -> {}", i.a.name, i.d.name),
+        false => format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name),
     }
+}
+
+/// The formats of instructions: `f16 -> f32, bf16 -> f32`.
+fn operands(names: &[String]) -> String {
+    let all = distinct(names.iter().filter_map(|name| isa::known(name)).map(|i| formats_of(&i)));
     match &all[..] {
         [first, second, third, rest @ ..] if rest.len() > 1 => {
             format!("{first}, {second}, {third} and {} more", rest.len())

@@ -99,6 +99,13 @@ pub(crate) fn article(results: &Results, subject: &Subject, pages: usize) -> Fit
     parts[0].blocks.retain(|block| !matches!(block, Block::Numbers(_)));
     parts[0].blocks.insert(0, Block::Text(more.into()));
     parts.retain(|part| !part.blocks.is_empty());
+    for part in &mut parts {
+        let unfolded = part.blocks.drain(..).flat_map(|block| match block {
+            Block::Folded(_, blocks) => blocks,
+            block => vec![block],
+        });
+        part.blocks = unfolded.collect();
+    }
     let subjects = results.subjects();
     let title = named(&subjects);
     let mut document = Document { lead: summary(&study, &title, subject, &bounds), title, parts };

@@ -31,6 +31,7 @@ mod sheets;
 mod words;
 mod work;
 
+pub(crate) use arithmetic::formats_of;
 pub(crate) use article::{Subject, article};
 pub(crate) use citations::{entry, year};
 pub(crate) use claims::{Claim, claims};

@@ -253,38 +253,21 @@ fn turn(table: &Table, turned: &Turned, cell: &str) -> Sheet {
     let across: Vec<usize> = turned.across.iter().filter_map(position).filter(filled).collect();
     let value = table.columns.iter().position(|column| column.key == cell);
     let texts = |row: &[Cell], of: &[usize]| of.iter().map(|&at| plain(&row[at])).collect::<Vec<String>>();
-    let (mut heads, mut rows) = (Vec::<String>::new(), Vec::<(Vec<String>, BTreeMap<usize, String>)>::new());
-    for row in &table.rows {
-        let (name, head) = (texts(row, &naming), texts(row, &across).join(", "));
-        let column = number(&mut heads, head);
-        let at = rows.iter().position(|(other, _)| *other == name).unwrap_or_else(|| {
-            rows.push((name, BTreeMap::new()));
-            rows.len() - 1
-        });
-        if let Some(value) = value {
-            rows[at].1.insert(column, plain(&row[value]));
-        }
-    }
+    let head = |row: &Vec<Cell>| texts(row, &across).join(", ");
+    let heads = distinct(table.rows.iter().map(head));
+    let numbers = together(table.rows.iter().map(|row| (texts(row, &naming), (head(row), value.map(|at| &row[at])))));
     let label = |at: &usize| table.columns[*at].look.heading.unwrap_or(&table.columns[*at].key).to_string();
     let heading = value.map_or_else(String::new, |at| LAYOUT.headings.get(cell).cloned().unwrap_or_else(|| label(&at)));
     let across: Vec<String> = across.iter().map(label).collect();
     let labels: Vec<String> = naming.iter().map(label).chain(heads.iter().cloned()).collect();
-    let lines = rows.into_iter().map(|(name, cells)| {
-        let numbers = (0..heads.len()).map(|at| cells.get(&at).cloned().unwrap_or_else(|| NONE.into()));
-        name.into_iter().chain(numbers).collect()
+    let lines = numbers.into_iter().map(|(name, cells)| {
+        let number = |head: &String| cells.iter().rfind(|(other, _)| other == head)?.1.map(plain);
+        name.into_iter().chain(heads.iter().map(|head| number(head).unwrap_or_else(|| NONE.into()))).collect()
     });
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     let numeric: Vec<usize> = (naming.len()..labels.len()).collect();
     let caption = format!("{}: {heading}, by {}", title(table), across.join(", "));
     Sheet::new(caption, &labels, &numeric, lines.collect())
-}
-
-/// The place of a text, which is added if it is new.
-fn number(texts: &mut Vec<String>, text: String) -> usize {
-    texts.iter().position(|other| *other == text).unwrap_or_else(|| {
-        texts.push(text);
-        texts.len() - 1
-    })
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ use crate::{
     arithmetic::Program,
     emulate::{self, DoubleOutcome, EmulateRequest, EmulationResult, Integers, ProductErrors},
     inputs::Draw,
+    isa::Instruction,
     product::ProductShape,
     report::Cell,
-    scheme::{Emulated, Scheme, SchemeUnit},
+    scheme::{Emulated, Scheme, SchemeUnit, sums_as_integers},
 };
 
 /// Largest number of rows, columns and terms.
@@ -74,8 +75,8 @@ pub(super) struct SchemeResults {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SchemeKey {
     scheme: Scheme,
-    /// The arithmetic of each sum.
-    programs: Vec<Program>,
+    /// The arithmetic of each sum; `None` for sums of integers that wrap.
+    programs: Vec<Option<Program>>,
     shape: ProductShape,
     rows: usize,
     draw: Option<Draw>,
@@ -200,8 +201,12 @@ impl Products {
             schemes.flat_map(|scheme| (0..devices.len()).map(move |device| (scheme, device))).collect();
         let key = |&(scheme, device): &(usize, usize)| {
             let unit = self.units[scheme][device].as_ref()?;
-            let programs = unit.instructions.iter().map(|i| arithmetic_of_element(devices[device].as_ref(), i));
-            let (scheme, programs) = (plan.schemes[scheme].clone(), programs.collect::<Option<_>>()?);
+            let (scheme, device) = (plan.schemes[scheme].clone(), devices[device].as_ref());
+            let program = |i: &Instruction| match scheme.sums.iter().all(|sum| sums_as_integers(sum, i, device)) {
+                true => Some(None),
+                false => arithmetic_of_element(device, i).map(Some),
+            };
+            let programs = unit.instructions.iter().map(program).collect::<Option<_>>()?;
             Some(SchemeKey { scheme, programs, shape, rows, draw, seed })
         };
         let keys: Vec<Option<SchemeKey>> = places.iter().map(key).collect();

@@ -216,6 +216,7 @@ impl FusedSum {
     ) -> UnroundedSum {
         narrowed(&match alignment.rounding {
             Rounding::Rz => self.aligned::<S, T>(terms, addends, alignment, Rounding::Rz),
+            Rounding::Rd => self.aligned::<S, T>(terms, addends, alignment, Rounding::Rd),
             rounding => self.aligned::<S, T>(terms, addends, alignment, rounding),
         })
     }

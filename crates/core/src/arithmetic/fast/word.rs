@@ -113,16 +113,18 @@ macro_rules! word {
                     let units = magnitude.checked_shr(right as u32).unwrap_or(0) as $word;
                     return if self < 0 { units.wrapping_neg() } else { units };
                 }
+                if rounding == Rounding::Rd {
+                    return self >> right.clamp(0, <$word>::BITS as i32 - 1);
+                }
                 let right = right.clamp(0, <$word>::BITS as i32 - 2) as u32;
                 let kept = magnitude >> right;
                 let rest = magnitude & (((1 as $unsigned) << right) - 1);
                 let half = ((1 as $unsigned) << right) >> 1;
                 let up = match rounding {
-                    Rounding::Rz | Rounding::Sr { .. } => false,
+                    Rounding::Rz | Rounding::Rd | Rounding::Sr { .. } => false,
                     Rounding::Rne => rest > half || rest == half && half != 0 && kept & 1 == 1,
                     Rounding::Rna => rest >= half && half != 0,
                     Rounding::Ru => rest != 0 && self >= 0,
-                    Rounding::Rd => rest != 0 && self < 0,
                     Rounding::Ro => rest != 0 && kept & 1 == 0,
                 };
                 let units = (kept + up as $unsigned) as $word;
