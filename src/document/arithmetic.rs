@@ -94,7 +94,7 @@ pub(super) fn varied(all: &[Arithmetic]) -> Vec<usize> {
     (0..FEATURES.len()).filter(|at| words(*at).len() > 1).collect()
 }
 
-/// The features side by side: those that all instructions share in a sentence, and a row for each arithmetic.
+/// The features side by side: shared ones in a sentence, and a row for each arithmetic.
 pub(super) fn compared(study: &Study, is_paper: bool) -> Vec<Block> {
     let (all, varied) = (&study.all, varied(&study.all));
     if all.is_empty() {

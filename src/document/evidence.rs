@@ -124,7 +124,7 @@ impl Evidence {
         };
         let rows = EvidenceKind::ALL.into_iter().flat_map(of_kind).collect();
         let labels = ["evidence", "source", "number of features by device"];
-        Sheet::new("Evidence of the features: measured on a chip, or the source of the model", &labels, &[], rows)
+        Sheet::new("Evidence of the features: a measurement, or the source of the model", &labels, &[], rows)
     }
 }
 

@@ -24,7 +24,7 @@ fn at_k(row: &Row, error: &str, standard_error: &str) -> DrawnPoint {
     Some((point(k, error, &format!("k = {k}")), Band::of_error(k, error, row.number(standard_error))))
 }
 
-/// A curve for each distinct list of words, of the points that its rows give, with bands of their standard errors.
+/// A curve for each distinct list of words, of the points of its rows and their standard errors.
 fn curves(rows: impl Iterator<Item = (Vec<String>, DrawnPoint)>) -> Vec<Curve> {
     let curve = |(keys, drawn): (Vec<String>, Vec<DrawnPoint>)| {
         let (points, bands): (Vec<Point>, Vec<Option<Band>>) = drawn.into_iter().flatten().unzip();

@@ -283,7 +283,7 @@ impl FusedSum {
         self.with_addends(&products, &largest, addends, alignment, rounding)
     }
 
-    /// Sum before its register, in which terms with another sign than the last addend have their bits flipped.
+    /// Sum before its register, with flipped bits of terms of another sign than the last addend.
     #[inline(always)]
     fn flipped<S: SignedWord, T: FusedTerms<S>>(
         &self,
