@@ -149,52 +149,36 @@ pub(super) fn compared(all: &[Repeated], others: &Results) -> Vec<Compared> {
 
 fn of_results(results: &Results, label: &str) -> Vec<Compared> {
     let explanations = results.table("explanations");
+    let published = |line: &Line| line.shown("published").unwrap_or_default();
+    let compared = |line: &Line, what: String, [published, measured, verdict, why]: [String; 4]| {
+        let source = if label.is_empty() { line.text("source") } else { label };
+        Compared { device: device(line), source: source.into(), what, published, measured, verdict, why }
+    };
     let mut rows = Vec::new();
+    let mut add = |key: &str, row: &dyn Fn(&Line) -> Compared| {
+        rows.extend(results.table(key).iter().flat_map(|table| Rows(table).iter()).map(|line| row(&line)));
+    };
     for (key, naming) in PUBLISHED {
-        let Some(table) = results.table(key) else { continue };
-        rows.extend(Rows(&table).iter().map(|line| {
-            Compared {
-                device: device(&line),
-                source: if label.is_empty() { line.text("source").into() } else { label.into() },
-                what: named(&line, naming),
-                published: line.shown("published").unwrap_or_default(),
-                measured: [line.cell("measured"), line.cell("found")]
-                    .into_iter()
-                    .find(|cell| !cell.is_empty())
-                    .map(plain)
-                    .unwrap_or_default(),
-                verdict: line.text("verdict").into(),
-                why: why(&line, explanations.as_ref()),
-            }
-        }));
+        add(key, &|line| {
+            let measured = [line.cell("measured"), line.cell("found")].into_iter().find(|cell| !cell.is_empty());
+            let (measured, why) = (measured.map(plain).unwrap_or_default(), why(line, explanations.as_ref()));
+            compared(line, named(line, naming), [published(line), measured, line.text("verdict").into(), why])
+        });
     }
-    if let Some(table) = results.table("untestable") {
-        rows.extend(Rows(&table).iter().map(|line| Compared {
-            device: device(&line),
-            source: label.into(),
-            what: line.text("what").into(),
-            published: line.shown("published").unwrap_or_default(),
-            measured: String::new(),
-            verdict: line.text("verdict").into(),
-            why: format!("It lacks {}.", line.text("instruction")),
-        }));
-    }
-    if let Some(table) = results.table("findings") {
-        rows.extend(Rows(&table).iter().map(|line| Compared {
-            device: device(&line),
-            source: label.into(),
-            what: line.text("claim").into(),
-            published: "holds".into(),
-            measured: line.text("measured").into(),
-            verdict: match (line.flag("holds"), line.flag("counts"), line.text("accepted")) {
-                (Some(true), ..) => "reproduced: holds".into(),
-                (_, Some(false), _) => "not reproduced: another generation".into(),
-                (_, _, "") => "not reproduced: not known why".into(),
-                _ => "not reproduced: accepted".into(),
-            },
-            why: line.text("accepted").into(),
-        }));
-    }
+    add("untestable", &|line| {
+        let why = format!("It lacks {}.", line.text("instruction"));
+        compared(line, line.text("what").into(), [published(line), String::new(), line.text("verdict").into(), why])
+    });
+    add("findings", &|line| {
+        let verdict = match (line.flag("holds"), line.flag("counts"), line.text("accepted")) {
+            (Some(true), ..) => "reproduced: holds",
+            (_, Some(false), _) => "not reproduced: another generation",
+            (_, _, "") => "not reproduced: not known why",
+            _ => "not reproduced: accepted",
+        };
+        let cells = ["holds", line.text("measured"), verdict, line.text("accepted")].map(String::from);
+        compared(line, line.text("claim").into(), cells)
+    });
     rows
 }
 

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use super::{
     Block, Chapter,
+    arithmetic::formats_of,
     compose::LEADING,
     results::{Results, chip_of},
     rows::{Line, Rows, together},
     sheets::{self, DEVICE, Sheet, short},
 };
 use crate::{
+    base::distinct::distinct,
     isa,
     report::{grouped, three_digits},
 };
@@ -53,39 +55,22 @@ pub(super) struct Total {
 /// The execution of each instruction, with its comparisons.
 pub(super) fn ran(results: &Results) -> Vec<Ran> {
     let subjects = results.subjects();
-    let mut all: Vec<Ran> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for key in RUNS {
-        let Some(table) = results.table(key) else { continue };
-        for line in Rows(&table).iter() {
-            let chip = chip_of(&line);
-            let execution = line.text("execution");
-            if !subjects.contains(&chip) || execution.is_empty() {
-                continue;
-            }
-            let name = line.text("instruction").to_string();
-            let at = *places.entry((chip.clone(), name.clone(), execution.to_string())).or_insert_with(|| {
-                all.push(Ran {
-                    chip,
-                    instruction: name,
-                    execution: execution.into(),
-                    opcodes: String::new(),
-                    compared: 0,
-                    differing: 0,
-                });
-                all.len() - 1
-            });
-            let run = &mut all[at];
-            if run.opcodes.is_empty() {
-                run.opcodes = line.list("opcodes").join(", ");
-            }
-            if key == "verification" {
-                run.compared += line.count("compared");
-                run.differing += line.count("differing");
-            }
-        }
-    }
-    all
+    let tables = RUNS.map(|key| (key == "verification", results.table(key)));
+    let lines = tables
+        .iter()
+        .flat_map(|(counts, table)| table.iter().flat_map(|table| Rows(table).iter()).map(move |line| (*counts, line)));
+    let named = lines.filter_map(|(counts, line)| {
+        let [name, execution] = ["instruction", "execution"].map(|key| line.text(key).to_string());
+        let chip = chip_of(&line);
+        (subjects.contains(&chip) && !execution.is_empty()).then_some(((chip, name, execution), (counts, line)))
+    });
+    let run = |((chip, instruction, execution), lines): ((String, String, String), Vec<(bool, Line)>)| {
+        let opcodes = lines.iter().map(|(_, line)| line.list("opcodes").join(", ")).find(|names| !names.is_empty());
+        let sum = |key: &str| lines.iter().filter(|(counts, _)| *counts).map(|(_, line)| line.count(key)).sum();
+        let (compared, differing) = (sum("compared"), sum("differing"));
+        Ran { chip, instruction, execution, opcodes: opcodes.unwrap_or_default(), compared, differing }
+    };
+    together(named).into_iter().map(run).collect()
 }
 
 /// True if an instruction ran natively.
@@ -100,22 +85,15 @@ pub(super) fn runs<'a>(ran: &'a [Ran], name: &'a str) -> impl Iterator<Item = &'
 
 /// The comparisons of each chip with each model.
 pub(super) fn totals(results: &Results) -> Vec<Total> {
-    let mut all: Vec<Total> = Vec::new();
-    let Some(table) = results.table("verification") else { return all };
-    for line in Rows(&table).iter() {
-        let (chip, model) = (chip_of(&line), line.text("model"));
-        let at = all.iter().position(|total| total.chip == chip && total.model == model).unwrap_or_else(|| {
-            let (instructions, model) = (BTreeSet::new(), model.to_string());
-            all.push(Total { chip, model, instructions, compared: 0, differing: 0, runs: 0 });
-            all.len() - 1
-        });
-        let total = &mut all[at];
-        total.compared += line.count("compared");
-        total.differing += line.count("differing");
-        total.runs += 1;
-        total.instructions.insert(line.text("instruction").into());
-    }
-    all
+    let table = results.table("verification");
+    let lines = table.iter().flat_map(|table| Rows(table).iter());
+    let total = |((chip, model), lines): ((String, &str), Vec<Line>)| {
+        let sum = |key: &str| lines.iter().map(|line| line.count(key)).sum();
+        let instructions = lines.iter().map(|line| line.text("instruction").into()).collect();
+        let (compared, differing, runs) = (sum("compared"), sum("differing"), lines.len());
+        Total { chip, model: model.into(), instructions, compared, differing, runs }
+    };
+    together(lines.map(|line| ((chip_of(&line), line.text("model")), line))).into_iter().map(total).collect()
 }
 
 /// The answers in numbers and in sentences: what ran, and its comparisons.
@@ -196,37 +174,28 @@ pub(super) fn instructions(results: &Results) -> Chapter {
 
 /// Counts native and emulated instructions: a row for the operands, a column for the family.
 fn forms(ran: &[Ran]) -> Sheet {
-    let mut families: Vec<String> = Vec::new();
-    let mut rows: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
-    for run in ran {
+    let form = |run: &Ran| {
         let (family, formats) = match isa::known(&run.instruction) {
-            Some(i) => (i.family().to_string(), format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name)),
+            Some(i) => (i.family().to_string(), formats_of(&i)),
             None => ("others".to_string(), run.instruction.clone()),
         };
-        let column = families.iter().position(|known| *known == family).unwrap_or_else(|| {
-            families.push(family);
-            families.len() - 1
-        });
-        let row = rows.iter().position(|(known, _)| *known == formats).unwrap_or_else(|| {
-            rows.push((formats, Vec::new()));
-            rows.len() - 1
-        });
-        let counts = &mut rows[row].1;
-        counts.resize(counts.len().max(column + 1), (0, 0));
-        match run.execution.as_str() {
-            "emulated" => counts[column].1 += 1,
-            _ => counts[column].0 += 1,
-        }
-    }
-    rows.sort();
-    let words = |counts: Option<&(usize, usize)>| match counts {
-        None | Some((0, 0)) => String::new(),
-        Some((native, 0)) => native.to_string(),
-        Some((0, emulated)) => format!("({emulated})"),
-        Some((native, emulated)) => format!("{native} ({emulated})"),
+        (formats, (family, run.execution == "emulated"))
     };
-    let row = |(formats, counts): (String, Vec<(usize, usize)>)| {
-        std::iter::once(formats).chain((0..families.len()).map(|at| words(counts.get(at)))).collect()
+    let mut rows = together(ran.iter().map(form));
+    rows.sort();
+    let families = distinct(ran.iter().map(|run| form(run).1.0));
+    let words = |all: &[(String, bool)], family: &String| {
+        let count =
+            |is_emulated| all.iter().filter(|(name, emulated)| (name, *emulated) == (family, is_emulated)).count();
+        match (count(false), count(true)) {
+            (0, 0) => String::new(),
+            (native, 0) => native.to_string(),
+            (0, emulated) => format!("({emulated})"),
+            (native, emulated) => format!("{native} ({emulated})"),
+        }
+    };
+    let row = |(formats, all): (String, Vec<(String, bool)>)| {
+        std::iter::once(formats).chain(families.iter().map(|family| words(&all, family))).collect()
     };
     let rows = rows.into_iter().map(row).collect();
     let labels: Vec<&str> = std::iter::once("operands").chain(families.iter().map(String::as_str)).collect();
