@@ -202,7 +202,7 @@ fn summed(
     b: &SplitMatrix,
 ) -> Result<(Matrix, Option<f64>)> {
     let k = a.matrices[0].columns;
-    if sums_as_integers(sum, instruction, device) {
+    if sums_as_integers(std::slice::from_ref(sum), instruction, device) {
         return Ok((by_integers(sum, instruction, a, b), None));
     }
     let block = match sum.block {
@@ -231,9 +231,10 @@ fn summed(
     Ok((sum, executor.seconds_of_sums()))
 }
 
-/// True if a sum on a model wraps, so that no order of its products matters.
-pub fn sums_as_integers(sum: &PartSum, instruction: &Instruction, device: &dyn Device) -> bool {
-    sum.promote == Promote::Never && device.model().is_some_and(|model| integer_product::wraps(model, instruction))
+/// True if sums on a model wrap, so that no order of their products matters.
+pub fn sums_as_integers(sums: &[PartSum], instruction: &Instruction, device: &dyn Device) -> bool {
+    sums.iter().all(|sum| sum.promote == Promote::Never)
+        && device.model().is_some_and(|model| integer_product::wraps(model, instruction))
 }
 
 /// A sum of products of integers, which wraps.
