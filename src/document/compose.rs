@@ -8,7 +8,10 @@ use super::{
     setup,
     sheets::{self, LAYOUT, Section, short},
 };
-use crate::base::{distinct::distinct, sentence::listed};
+use crate::{
+    base::{distinct::distinct, sentence::listed},
+    report::Table,
+};
 
 /// Comparisons that the lead states; the first chapter states the rest.
 pub(super) const LEADING: usize = 2;
@@ -23,7 +26,7 @@ pub(crate) fn compose(results: &Results) -> Document {
     parts.extend(LAYOUT.sections.iter().map(|section| of_tables(others, section)));
     for part in parts.iter_mut().filter(|part| !part.blocks.is_empty()) {
         let keys = keys(part.id, others);
-        let has = |table: &crate::report::Table| keys.iter().any(|key| *key == table.key) && !table.rows.is_empty();
+        let has = |table: &Table| keys.contains(&table.key) && !table.rows.is_empty();
         part.blocks.extend(setup::repeats(others.kept.iter().filter(|kept| kept.report.tables.iter().any(has))));
     }
     parts.insert(0, setup::chapter(&study));
