@@ -3,17 +3,20 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Block, Chapter, Sheet, compose, generations,
+    Block, Chapter,
+    article::Study,
+    generations,
     proof::{self, Ran},
     results::{CHIP, Results, chip_of},
     rows::{Line, Rows, together},
+    sheets::{DEVICE, Sheet, sheet, short},
     words::{FeatureFound, sentence},
 };
 use crate::{
-    arithmetic::EvidenceKind,
-    base::distinct::distinct,
+    arithmetic::{EvidenceKind, Model},
+    base::{distinct::distinct, sentence::listed},
     features::{self, FEATURES},
-    isa,
+    isa::{self, Instruction},
     report::{
         Table, grouped,
         marks::{Marks, captioned},
@@ -31,49 +34,35 @@ pub(super) struct Arithmetic {
     pub(super) findings: Vec<FeatureFound>,
 }
 
-impl Arithmetic {
-    /// The classes of the instructions, each once.
-    pub(super) fn classes(&self) -> Vec<String> {
-        distinct(self.instructions.iter().map(|name| class_of(name)))
-    }
-}
-
 /// The class of an instruction, else its name.
 pub(super) fn class_of(name: &str) -> String {
     isa::known(name).map_or_else(|| name.to_string(), |i| features::class(&i))
 }
 
-/// Groups up to which the table of features has a column for each group.
-const BESIDE: usize = 8;
+/// Features that the table of a paper has as columns, where they differ.
+const COLUMNS: [&str; 8] = ["order", "alignment", "floor", "carry bits", "accumulator", "sums", "result", "NaN"];
+/// Longest order of a sum in that table, in characters.
+const LONGEST: usize = 40;
+
+/// How the words of features are read.
+const READING: &str = "Braces hold the terms of one sum: {{c, 0..7}, 8..15} is the sum of c and products 0 to 7, to which a second sum adds \
+                       products 8 to 15. A sum aligns its terms to the largest exponent among them, but never to one below the floor. The \
+                       alignment keeps a number of fraction bits, and cuts off the others with the rounding in the cell (RZ: toward zero, RNE: to nearest, \
+                       ties to even). Carry bits stand above the largest exponent. The column sums has the rounding between the sums of an \
+                       instruction (once: there is one sum), accumulator the significant bits that pass from one sum to the next or leave the only \
+                       one, and result the rounding to D. Where a cell ends in or more, or in or less, the formats show a bound alone.";
 
 /// Makes the chapter.
-pub(super) fn part(results: &Results) -> Chapter {
+pub(super) fn part(study: &Study) -> Chapter {
+    let (results, all) = (&study.others, &study.all);
     let mut blocks = Vec::new();
     if let Some(mut features) = results.table("features") {
         blocks.extend(generations::blocks(&features));
         generations::present(&mut features);
-        let mut all = arithmetics(&features);
-        let ran = proof::ran(results);
-        // Native instructions come first.
-        all.sort_by_cached_key(|arithmetic| !arithmetic.instructions.iter().any(|name| proof::native(&ran, name)));
-        let marks = Marks::of(
-            all.iter().flat_map(|arithmetic| arithmetic.findings.iter().filter_map(|finding| finding.evidence)),
-        );
-        let simulated: Vec<String> = results.simulated().into_iter().map(|(chip, _)| chip).collect();
-        blocks.extend(sources(results, &all, &simulated));
-        let from = match all.iter().filter(|arithmetic| simulated.contains(&arithmetic.chip)).count() {
-            0 => "measured on",
-            count if count == all.len() => "according to",
-            _ => "on",
-        };
-        let in_words = in_words(&all, &ran, results.table("costs").as_ref(), marks.as_ref(), from);
-        let by_feature = Block::Table(by_feature(&all, marks.as_ref(), from));
-        blocks.push(Block::Table(in_words));
-        blocks.push(match all.len() <= BESIDE {
-            true => by_feature,
-            false => Block::Folded("Features".into(), vec![by_feature]),
-        });
-        let witnesses = witnesses(&features, from);
+        blocks.extend(sources(results, all));
+        blocks.push(Block::Table(in_words(all, &proof::ran(results), results.table("costs").as_ref())));
+        blocks.extend(compared(study, false));
+        let witnesses = witnesses(&features);
         let count = witnesses.shown.rows.len();
         blocks.push(Block::Folded(
             format!("Inputs that show each finding ({count} rows)"),
@@ -81,15 +70,92 @@ pub(super) fn part(results: &Results) -> Chapter {
         ));
         blocks.push(Block::Folded("Questions of the features".into(), vec![Block::Table(questions())]));
     }
-    for key in TABLES.iter().filter(|key| **key != "lines") {
-        blocks.extend(results.table(key).and_then(|table| compose::sheet(&table).block()));
-    }
-    if let Some(lines) = results.table("lines") {
-        let sheet = compose::sheet(&lines);
-        let summary = format!("Decisions for each identified line ({} rows)", sheet.shown.rows.len());
-        blocks.push(Block::Folded(summary, vec![Block::Table(sheet)]));
+    for key in TABLES {
+        let Some(sheet) = results.table(key).map(|table| sheet(&table)) else { continue };
+        match *key {
+            "lines" => {
+                let summary = format!("Decisions for each identified line ({} rows)", sheet.shown.rows.len());
+                blocks.push(Block::Folded(summary, vec![Block::Table(sheet)]));
+            }
+            _ => blocks.extend(sheet.block()),
+        }
     }
     Chapter { id: "arithmetic", heading: "Arithmetic of each instruction", blocks }
+}
+
+fn marks(all: &[Arithmetic]) -> Option<Marks> {
+    Marks::of(all.iter().flat_map(|one| one.findings.iter().filter_map(|finding| finding.evidence)))
+}
+
+/// The features, by number, that are not the same in all instructions that show them.
+pub(super) fn varied(all: &[Arithmetic]) -> Vec<usize> {
+    let words =
+        |at: usize| distinct(all.iter().map(|one| &one.findings[at].words[..]).filter(|words| !words.is_empty()));
+    (0..FEATURES.len()).filter(|at| words(*at).len() > 1).collect()
+}
+
+/// The features side by side: shared ones in a sentence, and a row for each arithmetic.
+pub(super) fn compared(study: &Study, is_paper: bool) -> Vec<Block> {
+    let (all, varied) = (&study.all, varied(&study.all));
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let name = |at: &usize| FEATURES[*at].name;
+    let (columns, more): (Vec<usize>, Vec<usize>) =
+        varied.iter().partition(|at| !is_paper || COLUMNS.contains(&name(at)));
+    let marks = marks(all);
+    let cell = |one: &Arithmetic, at: &usize| {
+        let mut finding = one.findings[*at].clone();
+        if is_paper && name(at) == "order" && finding.words.chars().count() > LONGEST {
+            finding.words = "in several steps".into();
+        }
+        finding.marked(marks.as_ref())
+    };
+    let row = |one: &Arithmetic| {
+        let class = distinct(one.instructions.iter().map(|name| class_of(name))).join(", ");
+        [short(&one.chip), class].into_iter().chain(columns.iter().map(|at| cell(one, at))).collect()
+    };
+    let shared = (0..FEATURES.len()).filter(|at| !varied.contains(at)).filter_map(|at| {
+        let found = all.iter().map(|one| &one.findings[at]).filter(|finding| !finding.words.is_empty());
+        let weakest = found.max_by_key(|finding| finding.evidence)?;
+        Some(format!("{}: {}", name(&at), weakest.marked(marks.as_ref())))
+    });
+    let shared: Vec<String> = shared.collect();
+    let more: Vec<String> = more.iter().map(|at| name(at).into()).collect();
+    let said = [
+        (!shared.is_empty()).then(|| format!("The same in all instructions that show it: {}.", shared.join("; "))),
+        (!more.is_empty()).then(|| format!("The supplement also has the differences in {}.", listed(&more))),
+        Some(READING.into()),
+        emulated(study),
+    ];
+    let mut blocks: Vec<Block> = said.into_iter().flatten().map(Block::Text).collect();
+    let caption =
+        captioned("Features that differ (-: no operands show it)", marks.as_ref().map(|marks| &marks.legend[..]));
+    let labels: Vec<&str> = std::iter::once("instructions").chain(columns.iter().map(name)).collect();
+    let sheet = Sheet::by_device(caption, &labels, &[], all.iter().map(row));
+    blocks.extend(if is_paper { sheet.full() } else { sheet.block() }.filter(|_| !columns.is_empty()));
+    blocks
+}
+
+/// The classes that the assembler makes of other instructions, in a sentence.
+fn emulated(study: &Study) -> Option<String> {
+    let on = study.all.iter().filter_map(|one| {
+        let model = Model::load(study.models.iter().find(|(chip, _)| *chip == one.chip)?.1.as_str()).ok()?;
+        let name = one
+            .instructions
+            .iter()
+            .find(|name| isa::known(name).is_some_and(|i| !generations::is_native(&model, &i)))?;
+        Some((class_of(name), short(&one.chip)))
+    });
+    let all: Vec<String> =
+        together(on).into_iter().map(|(class, on)| format!("{class} on {}", listed(&distinct(on)))).collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "The assembler makes some instructions of others, so their rows show these: {}. The unit for their operands, if there is one, is in the \
+             rows of other families.",
+            all.join("; ")
+        )
+    })
 }
 
 /// Groups the instructions of a table by their features.
@@ -120,7 +186,8 @@ pub(super) fn arithmetics(features: &Table) -> Vec<Arithmetic> {
 }
 
 /// The sources of the features, and their agreement with chips.
-fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<Block> {
+fn sources(results: &Results, all: &[Arithmetic]) -> Vec<Block> {
+    let simulated: Vec<String> = results.simulated().into_iter().map(|(chip, _)| chip).collect();
     let chips: BTreeSet<_> = all.iter().map(|arithmetic| arithmetic.chip.as_str()).collect();
     let (models, measured): (Vec<&str>, Vec<&str>) =
         chips.into_iter().filter(|chip| !chip.is_empty()).partition(|chip| simulated.iter().any(|name| name == chip));
@@ -153,27 +220,27 @@ fn agreement(results: &Results, chip: &str) -> Vec<String> {
 }
 
 /// The arithmetic and the measured cost of each group.
-fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Option<&Marks>, from: &str) -> Sheet {
-    let rows = all.iter().enumerate().map(|(at, arithmetic)| {
-        let runs: BTreeSet<_> = arithmetic.instructions.iter().flat_map(|name| proof::runs(ran, name)).collect();
-        let mut row = vec![
-            (at + 1).to_string(),
-            arithmetic.instructions.join("\n"),
-            operands(&arithmetic.instructions),
-            runs.into_iter().collect::<Vec<_>>().join(", "),
-            sentence(&arithmetic.findings, marks),
-            arithmetic.chip.clone(),
-        ];
-        row.extend(costs.map(|costs| cost(costs, &arithmetic.instructions)));
+fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>) -> Sheet {
+    let marks = marks(all);
+    let row = |one: &Arithmetic| {
+        let runs: BTreeSet<_> = one.instructions.iter().flat_map(|name| proof::runs(ran, name)).collect();
+        let (runs, words) = (runs.into_iter().collect::<Vec<_>>().join(", "), sentence(&one.findings, marks.as_ref()));
+        let mut row = vec![short(&one.chip), one.instructions.join("\n"), operands(&one.instructions), runs, words];
+        row.extend(costs.map(|costs| cost(costs, &one.instructions)));
         row
-    });
+    };
     let (title, costly) = match costs {
         Some(_) => ("Arithmetic and cost, instructions with the same features together", Some("cost")),
         None => ("Arithmetic, instructions with the same features together", None),
     };
     let labels: Vec<&str> =
-        ["group", "instructions", "operands", "runs", "arithmetic", from].into_iter().chain(costly).collect();
-    Sheet::new(captioned(title, marks.map(|marks| &marks.legend[..])), &labels, &[0], rows.collect())
+        [DEVICE, "instructions", "operands", "runs", "arithmetic"].into_iter().chain(costly).collect();
+    Sheet::new(
+        captioned(title, marks.as_ref().map(|marks| &marks.legend[..])),
+        &labels,
+        &[],
+        all.iter().map(row).collect(),
+    )
 }
 
 /// Ranges of latency and rate, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
@@ -195,18 +262,17 @@ fn cost(costs: &Table, names: &[String]) -> String {
     chips.into_iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
-/// The formats of instructions: `f16, bf16 -> f32`.
-fn operands(names: &[String]) -> String {
-    let mut all: Vec<String> = Vec::new();
-    for i in names.iter().filter_map(|name| isa::known(name)) {
-        let formats = match i.a.name == i.b.name {
-            true => format!("{} -> {}", i.a.name, i.d.name),
-            false => format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name),
-        };
-        if !all.contains(&formats) {
-            all.push(formats);
-        }
+/// The operands and the result of an instruction: `e4m3 -> f32`.
+pub(crate) fn formats_of(i: &Instruction) -> String {
+    match i.a.name == i.b.name {
+        true => format!("{} -> {}", i.a.name, i.d.name),
+        false => format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name),
     }
+}
+
+/// The formats of instructions: `f16 -> f32, bf16 -> f32`.
+fn operands(names: &[String]) -> String {
+    let all = distinct(names.iter().filter_map(|name| isa::known(name)).map(|i| formats_of(&i)));
     match &all[..] {
         [first, second, third, rest @ ..] if rest.len() > 1 => {
             format!("{first}, {second}, {third} and {} more", rest.len())
@@ -215,35 +281,11 @@ fn operands(names: &[String]) -> String {
     }
 }
 
-/// Makes the table of features: a column for each of few groups, else a row.
-fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
-    let cells =
-        |arithmetic: &Arithmetic| arithmetic.findings.iter().map(|finding| finding.marked(marks)).collect::<Vec<_>>();
-    let names = |arithmetic: &Arithmetic| arithmetic.instructions.join("\n");
-    let caption = captioned("Features of instructions (-: cannot be asked)", marks.map(|marks| &marks.legend[..]));
-    let features = FEATURES.iter().map(|feature| feature.name);
-    if all.len() > BESIDE {
-        let caption = caption.replacen("of instructions", "by group of instructions", 1);
-        let labels: Vec<&str> = [from, "group"].into_iter().chain(features).collect();
-        let row = |(at, arithmetic): (usize, &Arithmetic)| {
-            [arithmetic.chip.clone(), (at + 1).to_string()].into_iter().chain(cells(arithmetic)).collect()
-        };
-        return Sheet::new(caption, &labels, &[], all.iter().enumerate().map(row).collect());
-    }
-    let labels: Vec<&str> =
-        std::iter::once("feature").chain(all.iter().map(|arithmetic| arithmetic.chip.as_str())).collect();
-    let mut rows = vec![std::iter::once("instructions".to_string()).chain(all.iter().map(names)).collect::<Vec<_>>()];
-    let columns: Vec<Vec<String>> = all.iter().map(cells).collect();
-    rows.extend(features.enumerate().map(|(at, name)| {
-        std::iter::once(name.to_string()).chain(columns.iter().map(|column| column[at].clone())).collect()
-    }));
-    Sheet::new(caption, &labels, &[], rows)
-}
-
 /// Makes the table of inputs: one for each finding, and how many instructions have the finding.
-fn witnesses(features: &Table, from: &str) -> Sheet {
+fn witnesses(features: &Table) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
-    let finding = |line: &Line| [chip_of(line), line.text("feature").to_string(), line.text("found").to_string()];
+    let finding =
+        |line: &Line| [short(&chip_of(line)), line.text("feature").to_string(), line.text("found").to_string()];
     let groups = together(lines.map(|line| (finding(&line), line)));
     let row = |([chip, feature, words], lines): ([String; 3], Vec<Line>)| {
         let names: BTreeSet<&str> = lines.iter().map(|line| line.text("instruction")).collect();
@@ -251,7 +293,7 @@ fn witnesses(features: &Table, from: &str) -> Sheet {
             ["instruction", "operands", "d", "value"].map(|key| lines[0].text(key).to_string());
         vec![chip, feature, words, names.len().to_string(), first, input, d, value]
     };
-    let labels = [from, "feature", "found", "instructions", "one of them", "its input", "D", "value"];
+    let labels = [DEVICE, "feature", "found", "instructions", "one of them", "its input", "D", "value"];
     Sheet::new("Inputs that show each finding", &labels, &[3], groups.into_iter().map(row).collect())
 }
 

@@ -1,39 +1,54 @@
-//! Composition of a document from results.
-
-use std::collections::{HashMap, hash_map::Entry};
+//! Composition of a document of all that results say; a paper has some of its chapters.
 
 use super::{
-    Block, Chapter, Document, Sheet, appendix, arithmetic, figures, neighbours,
-    outline::{SECTIONS, Section, TAKEN},
-    proof,
-    results::{CHIP, Results},
+    Block, Chapter, Document, arithmetic,
+    article::Study,
+    claims, evidence, literature, neighbours, proof, repeated,
+    results::Results,
+    setup,
+    sheets::{self, LAYOUT, Section, short},
 };
-use crate::report::{Cell, ShownTable, Table, ViewLayout, marks::captioned, plain};
+use crate::{
+    base::{distinct::distinct, sentence::listed},
+    report::Table,
+};
 
-/// Rows from which rows that differ only in the instruction are joined.
-const MANY: usize = 24;
-
-/// Comparisons that the lead states; the summary states the rest.
+/// Comparisons that the lead states; the first chapter states the rest.
 pub(super) const LEADING: usize = 2;
+/// Tables whose content other chapters show.
+const TAKEN: &[&str] = &["features", "regimes", "devices"];
 
-/// Makes the document of results.
+/// Makes the document of results: experiments by source, other results by chapter, and the literature.
 pub(crate) fn compose(results: &Results) -> Document {
-    let mut parts = vec![
-        proof::summary(results),
-        proof::instructions(results),
-        arithmetic::part(results),
-        proof::part(results),
-        proof::unknown(results),
-    ];
-    parts.extend(SECTIONS.iter().map(|section| of_tables(results, section)));
-    parts.push(appendix::commands(results, results));
+    let study = Study::of(results, &[]);
+    let others = &study.others;
+    let mut parts = vec![proof::instructions(others), arithmetic::part(&study), proof::part(others)];
+    parts.extend(LAYOUT.sections.iter().map(|section| of_tables(others, section)));
+    for part in parts.iter_mut().filter(|part| !part.blocks.is_empty()) {
+        let keys = keys(part.id, others);
+        let has = |table: &Table| keys.contains(&table.key) && !table.rows.is_empty();
+        part.blocks.extend(setup::repeats(others.kept.iter().filter(|kept| kept.report.tables.iter().any(has))));
+    }
+    parts.insert(0, setup::chapter(&study));
+    parts[0].blocks.extend(literature::counts(&study.compared).block());
+    parts.extend(repeated::chapters(&study.experiments, false));
+    parts.push(literature::chapter(&study, study.compared.iter().collect(), claims::claims()));
+    let mut limits = evidence::limits(&study);
+    limits.blocks.extend(proof::open(others));
+    parts.extend([limits, setup::commands(results, others)]);
     parts.retain(|part| !part.blocks.is_empty());
-    Document { title: title(results), lead: lead(results), parts }
+    let subjects = results.subjects();
+    let title = if subjects.is_empty() { "Numbers and their formats".into() } else { named(&subjects) };
+    Document { title, lead: lead(results, &subjects), parts }
+}
+
+/// The names of chips in a title.
+pub(super) fn named(chips: &[String]) -> String {
+    listed(&chips.iter().map(|chip| short(chip)).collect::<Vec<_>>())
 }
 
 /// The answer in one or two sentences, or the subject and its sources.
-fn lead(results: &Results) -> String {
-    let subjects = results.subjects();
+fn lead(results: &Results, subjects: &[String]) -> String {
     match results.according_to(|chip| subjects.iter().any(|subject| subject == chip)) {
         Some(models) => format!("Numeric behaviour of simulated matrix instructions. {models} No chip was tested."),
         None if subjects.is_empty() => "Formats and arithmetic models".into(),
@@ -44,103 +59,30 @@ fn lead(results: &Results) -> String {
     }
 }
 
-/// The subject of the document: its chips.
-fn title(results: &Results) -> String {
-    match &results.subjects()[..] {
-        [] => "Numbers and their formats".into(),
-        [one] => one.clone(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
-    }
-}
-
 /// Makes a chapter of tables, each with its figures.
-fn of_tables(results: &Results, section: &Section) -> Chapter {
+fn of_tables(results: &Results, section: &'static Section) -> Chapter {
     let mut blocks = if section.id == "neighbours" { neighbours::blocks(results) } else { Vec::new() };
-    let keys: Vec<&str> = match section.id {
-        "other" => others(results),
-        _ => section.tables.to_vec(),
-    };
-    for key in keys {
-        let Some(table) = results.table(key) else { continue };
-        let (shown, folded) = figures::of_table(results, &table);
-        blocks.extend(shown.into_iter().map(Block::Figure));
-        if !folded.is_empty() {
-            let summary = format!("{} more figures", folded.len());
-            blocks.push(Block::Folded(summary, folded.into_iter().map(Block::Figure).collect()));
-        }
-        blocks.extend(sheet(&table).block());
-    }
+    let tables = keys(&section.id, results).into_iter().filter_map(|key| results.table(key));
+    blocks.extend(tables.flat_map(|table| sheets::blocks(results, &table)));
     if !blocks.is_empty() && !section.intro.is_empty() {
-        blocks.insert(0, Block::Text(section.intro.into()));
+        blocks.insert(0, Block::Text(section.intro.clone()));
     }
-    Chapter { id: section.id, heading: section.heading, blocks }
+    Chapter { id: &section.id, heading: &section.heading, blocks }
 }
 
-/// The tables that a chapter is made of.
-pub(super) fn keys(chapter: &str) -> Vec<&'static str> {
+/// The keys of the tables that a chapter is made of.
+fn keys(chapter: &str, results: &Results) -> Vec<&'static str> {
+    let listed = |section: &'static Section| section.tables.iter().map(String::as_str);
     match chapter {
         "arithmetic" => [arithmetic::TABLES, &["features"]].concat(),
         "proof" => [proof::TABLES, &["regimes"]].concat(),
         "instructions" => proof::RUNS.to_vec(),
-        "unknown" => vec!["features", "lines", "decisions"],
-        id => SECTIONS.iter().filter(|section| section.id == id).flat_map(|section| section.tables).copied().collect(),
-    }
-}
-
-/// The tables of no other chapter.
-fn others(results: &Results) -> Vec<&'static str> {
-    let has = |key: &str| {
-        TAKEN.contains(&key)
-            || proof::TABLES.contains(&key)
-            || arithmetic::TABLES.contains(&key)
-            || SECTIONS.iter().any(|section| section.tables.contains(&key))
-    };
-    let mut keys = Vec::new();
-    for key in results.kept.iter().flat_map(|kept| kept.report.tables.iter().map(|table| table.key)) {
-        if !has(key) && !keys.contains(&key) {
-            keys.push(key);
+        "other" => {
+            let known = [TAKEN, proof::TABLES, arithmetic::TABLES].concat();
+            let known: Vec<&str> = known.into_iter().chain(LAYOUT.sections.iter().flat_map(listed)).collect();
+            let all = results.kept.iter().flat_map(|kept| kept.report.tables.iter().map(|table| table.key));
+            distinct(all.filter(|key| !known.contains(key)))
         }
+        id => LAYOUT.sections.iter().filter(|section| section.id == id).flat_map(listed).collect(),
     }
-    keys
-}
-
-/// Makes the sheet of a table.
-/// In a long table, rows that differ only in the instruction become one row.
-pub(crate) fn sheet(table: &Table) -> Sheet {
-    let mut table = table.clone();
-    // The column of the chip is redundant where every row names its device.
-    let place = |key: &str| table.columns.iter().position(|column| column.key == key);
-    if let (Some(chip), Some(device)) = (place(CHIP), place("device"))
-        && table.rows.iter().all(|row| row[device] != Cell::Empty)
-    {
-        table.columns.remove(chip);
-        table.rows.iter_mut().for_each(|row| drop(row.remove(chip)));
-    }
-    let brief = table.columns.iter().any(|column| column.look.essential);
-    let shown = ShownTable::new(&table, &ViewLayout { brief, ..ViewLayout::default() }, plain);
-    let shown = if shown.rows.len() > MANY { joined(shown, "instruction") } else { shown };
-    Sheet { caption: captioned(&table.title, shown.legend.as_deref()), shown }.hoisted()
-}
-
-/// Joins rows that differ only in `column`, whose cell becomes a list.
-pub(super) fn joined(mut shown: ShownTable, column: &str) -> ShownTable {
-    let Some(at) = shown.labels.iter().position(|label| label == column) else { return shown };
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    let mut places: HashMap<Vec<String>, usize> = HashMap::new();
-    for mut row in shown.rows {
-        let text = std::mem::take(&mut row[at]);
-        match places.entry(row.clone()) {
-            Entry::Occupied(place) => {
-                let cell: &mut String = &mut rows[*place.get()][at];
-                *cell = format!("{cell}\n{text}");
-            }
-            Entry::Vacant(place) => {
-                place.insert(rows.len());
-                row[at] = text;
-                rows.push(row);
-            }
-        }
-    }
-    shown.rows = rows;
-    shown
 }

@@ -139,13 +139,9 @@ impl Main {
 
 /// Estimated height of a paper, in points.
 pub(super) fn height(document: &Document) -> f64 {
-    let blocks = || document.parts.iter().flat_map(|part| &part.blocks);
-    let keys = blocks()
-        .filter_map(|block| if let Block::Source(Source { key: Some(key), .. }) = block { Some(key) } else { None });
-    let cited: std::collections::BTreeSet<&str> = keys.flat_map(|key| key.split(',')).collect();
-    let sources = (1 + cited.len()) as f64 * CITED + HEADING;
-    let chapters = document.parts.len() as f64 * HEADING;
-    TITLE + lines(&document.lead) + sources + chapters + blocks().map(block_height).sum::<f64>()
+    let blocks = document.parts.iter().flat_map(|part| &part.blocks);
+    let headings = (1 + document.parts.len()) as f64 * HEADING;
+    TITLE + lines(&document.lead) + CITED + headings + blocks.map(block_height).sum::<f64>()
 }
 
 /// Estimated height of a table of a paper, in points.
@@ -160,7 +156,10 @@ fn lines(words: &str) -> f64 {
 
 fn block_height(block: &Block) -> f64 {
     match block {
-        Block::Text(text) | Block::Source(Source { text, .. }) => lines(text),
+        Block::Text(text) => lines(text),
+        Block::Source(Source { text, key }) => {
+            lines(text) + CITED * key.iter().flat_map(|key| key.split(',')).count() as f64
+        }
         Block::Heading(_) => HEADING,
         Block::List(items) => items.iter().map(|item| lines(item) + LINE / 2.0).sum::<f64>() + AROUND,
         Block::Numbers(numbers) => numbers.len() as f64 * LINE * 1.5 + AROUND,

@@ -51,11 +51,7 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
             reason.why.to_string(),
             reason.verdict.to_string(),
             if line.text("rests_on").is_empty() { "-" } else { line.text("rests_on") }.to_string(),
-            if line.text("operands").is_empty() {
-                line.text("proof").to_string()
-            } else {
-                line.text("operands").to_string()
-            },
+            line.text(if line.text("operands").is_empty() { "proof" } else { "operands" }).to_string(),
             value(&line, "x_d", "x_result"),
             value(&line, "y_d", "y_result"),
             value(&line, "exact_d", "exact_result"),

@@ -1,15 +1,17 @@
-//! Chapters of the summary, the instructions, the verification and its limits.
+//! Chapters of the instructions and the verification, its numbers, and what it leaves open.
 
 use std::collections::BTreeSet;
 
 use super::{
-    Block, Chapter, Sheet,
-    compose::{self, LEADING},
-    figures,
+    Block, Chapter,
+    arithmetic::formats_of,
+    compose::LEADING,
     results::{Results, chip_of},
     rows::{Line, Rows, together},
+    sheets::{self, DEVICE, Sheet, short},
 };
 use crate::{
+    base::distinct::distinct,
     isa,
     report::{grouped, three_digits},
 };
@@ -53,39 +55,22 @@ pub(super) struct Total {
 /// The execution of each instruction, with its comparisons.
 pub(super) fn ran(results: &Results) -> Vec<Ran> {
     let subjects = results.subjects();
-    let mut all: Vec<Ran> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for key in RUNS {
-        let Some(table) = results.table(key) else { continue };
-        for line in Rows(&table).iter() {
-            let chip = chip_of(&line);
-            let execution = line.text("execution");
-            if !subjects.contains(&chip) || execution.is_empty() {
-                continue;
-            }
-            let name = line.text("instruction").to_string();
-            let at = *places.entry((chip.clone(), name.clone(), execution.to_string())).or_insert_with(|| {
-                all.push(Ran {
-                    chip,
-                    instruction: name,
-                    execution: execution.into(),
-                    opcodes: String::new(),
-                    compared: 0,
-                    differing: 0,
-                });
-                all.len() - 1
-            });
-            let run = &mut all[at];
-            if run.opcodes.is_empty() {
-                run.opcodes = line.list("opcodes").join(", ");
-            }
-            if key == "verification" {
-                run.compared += line.count("compared");
-                run.differing += line.count("differing");
-            }
-        }
-    }
-    all
+    let tables = RUNS.map(|key| (key == "verification", results.table(key)));
+    let lines = tables
+        .iter()
+        .flat_map(|(counts, table)| table.iter().flat_map(|table| Rows(table).iter()).map(move |line| (*counts, line)));
+    let named = lines.filter_map(|(counts, line)| {
+        let [name, execution] = ["instruction", "execution"].map(|key| line.text(key).to_string());
+        let chip = chip_of(&line);
+        (subjects.contains(&chip) && !execution.is_empty()).then_some(((chip, name, execution), (counts, line)))
+    });
+    let run = |((chip, instruction, execution), lines): ((String, String, String), Vec<(bool, Line)>)| {
+        let opcodes = lines.iter().map(|(_, line)| line.list("opcodes").join(", ")).find(|names| !names.is_empty());
+        let sum = |key: &str| lines.iter().filter(|(counts, _)| *counts).map(|(_, line)| line.count(key)).sum();
+        let (compared, differing) = (sum("compared"), sum("differing"));
+        Ran { chip, instruction, execution, opcodes: opcodes.unwrap_or_default(), compared, differing }
+    };
+    together(named).into_iter().map(run).collect()
 }
 
 /// True if an instruction ran natively.
@@ -100,26 +85,19 @@ pub(super) fn runs<'a>(ran: &'a [Ran], name: &'a str) -> impl Iterator<Item = &'
 
 /// The comparisons of each chip with each model.
 pub(super) fn totals(results: &Results) -> Vec<Total> {
-    let mut all: Vec<Total> = Vec::new();
-    let Some(table) = results.table("verification") else { return all };
-    for line in Rows(&table).iter() {
-        let (chip, model) = (chip_of(&line), line.text("model"));
-        let at = all.iter().position(|total| total.chip == chip && total.model == model).unwrap_or_else(|| {
-            let (instructions, model) = (BTreeSet::new(), model.to_string());
-            all.push(Total { chip, model, instructions, compared: 0, differing: 0, runs: 0 });
-            all.len() - 1
-        });
-        let total = &mut all[at];
-        total.compared += line.count("compared");
-        total.differing += line.count("differing");
-        total.runs += 1;
-        total.instructions.insert(line.text("instruction").into());
-    }
-    all
+    let table = results.table("verification");
+    let lines = table.iter().flat_map(|table| Rows(table).iter());
+    let total = |((chip, model), lines): ((String, &str), Vec<Line>)| {
+        let sum = |key: &str| lines.iter().map(|line| line.count(key)).sum();
+        let instructions = lines.iter().map(|line| line.text("instruction").into()).collect();
+        let (compared, differing, runs) = (sum("compared"), sum("differing"), lines.len());
+        Total { chip, model: model.into(), instructions, compared, differing, runs }
+    };
+    together(lines.map(|line| ((chip_of(&line), line.text("model")), line))).into_iter().map(total).collect()
 }
 
-/// Makes the summary: the answers, in numbers and in sentences.
-pub(super) fn summary(results: &Results) -> Chapter {
+/// The answers in numbers and in sentences: what ran, and its comparisons.
+pub(super) fn numbers(results: &Results) -> Vec<Block> {
     let ran = ran(results);
     let totals = measured(results);
     let names = |execution: Option<&str>| {
@@ -128,33 +106,19 @@ pub(super) fn summary(results: &Results) -> Chapter {
     };
     let sum = |of: fn(&Total) -> i64| totals.iter().map(of).sum::<i64>();
     let (compared, differing) = (sum(|total| total.compared), sum(|total| total.differing));
-    let mut numbers = Vec::new();
-    let mut number = |count: String, what: &str| numbers.push((count, what.to_string()));
-    if names(None) > 0 {
-        number(names(None).to_string(), "instructions ran");
-        for kind in ["native", "emulated"] {
-            match names(Some(kind)) {
-                0 => (),
-                count => number(count.to_string(), kind),
-            }
-        }
-    }
-    if compared > 0 {
-        number(grouped(compared), "results compared in every bit");
-        number(grouped(differing), "differ from the model");
-    }
-    if results.kept.len() > 1 {
-        number(results.kept.len().to_string(), "results in this document");
-    }
-    let mut blocks = vec![Block::Numbers(numbers)];
+    let all = [
+        (names(None) > 0, names(None).to_string(), "instructions ran"),
+        (names(Some("native")) > 0, names(Some("native")).to_string(), "native"),
+        (names(Some("emulated")) > 0, names(Some("emulated")).to_string(), "emulated"),
+        (compared > 0, grouped(compared), "results compared in every bit"),
+        (compared > 0, grouped(differing), "differ from the model"),
+        (results.kept.len() > 1, results.kept.len().to_string(), "results in this document"),
+    ];
+    let shown = all.into_iter().filter(|(is_shown, ..)| *is_shown);
+    let numbers: Vec<(String, String)> = shown.map(|(_, count, what)| (count, what.to_string())).collect();
+    let mut blocks: Vec<Block> = (!numbers.is_empty()).then_some(Block::Numbers(numbers)).into_iter().collect();
     blocks.extend(comparisons(results).into_iter().skip(LEADING).map(Block::Text));
-    if let failed @ [_, ..] = &results.failed()[..] {
-        let failed = failed.join(", ");
-        blocks.push(Block::Text(format!("These results report a mismatch or were interrupted: {failed}.")));
-    }
-    blocks.extend(chips(results).block());
-    blocks.retain(|block| !matches!(block, Block::Numbers(numbers) if numbers.is_empty()));
-    Chapter { id: "summary", heading: "Summary", blocks }
+    blocks
 }
 
 /// The comparisons of the subjects, models aside, with models.
@@ -188,37 +152,18 @@ pub(super) fn comparisons(results: &Results) -> Vec<String> {
     measured(results).into_iter().filter(|total| total.compared > 0).map(said).collect()
 }
 
-/// The devices, with their details.
-fn chips(results: &Results) -> Sheet {
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for (chip, kept) in results.chips.iter().zip(&results.kept) {
-        let Some(device) = &kept.report.device else { continue };
-        let details: Vec<String> = device.details.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        let row = vec![chip.clone(), device.name.to_string(), details.join(", ")];
-        if !rows.contains(&row) {
-            rows.push(row);
-        }
-    }
-    rows.sort();
-    Sheet::new("Devices", &["chip", "asked for as", "with"], &[], rows)
-}
-
 /// Makes the chapter of native and emulated instructions.
 pub(super) fn instructions(results: &Results) -> Chapter {
     let ran = ran(results);
     let forms = forms(&ran);
     let rows = ran.iter().map(|run| {
-        vec![
-            run.instruction.clone(),
-            run.execution.clone(),
-            run.opcodes.clone(),
-            if run.compared > 0 { grouped(run.compared) } else { "-".into() },
-            if run.compared > 0 { grouped(run.differing) } else { "-".into() },
-            run.chip.clone(),
-        ]
+        let count = |count: i64| if run.compared > 0 { grouped(count) } else { "-".into() };
+        let (compared, differing) = (count(run.compared), count(run.differing));
+        let [instruction, execution, opcodes] = [&run.instruction, &run.execution, &run.opcodes].map(String::clone);
+        vec![short(&run.chip), instruction, execution, opcodes, compared, differing]
     });
-    let labels = ["instruction", "ran", "machine code", "compared", "differ", "on"];
-    let all = Sheet::new("Instructions and the machine code that ran", &labels, &[3, 4], rows.collect());
+    let labels = [DEVICE, "instruction", "ran", "machine code", "compared", "differ"];
+    let all = Sheet::new("Instructions and the machine code that ran", &labels, &[4, 5], rows.collect());
     let mut blocks: Vec<Block> = Vec::new();
     if !ran.is_empty() {
         blocks.extend((forms.shown.rows.len() > 1).then_some(Block::Table(forms)));
@@ -229,37 +174,28 @@ pub(super) fn instructions(results: &Results) -> Chapter {
 
 /// Counts native and emulated instructions: a row for the operands, a column for the family.
 fn forms(ran: &[Ran]) -> Sheet {
-    let mut families: Vec<String> = Vec::new();
-    let mut rows: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
-    for run in ran {
+    let form = |run: &Ran| {
         let (family, formats) = match isa::known(&run.instruction) {
-            Some(i) => (i.family().to_string(), format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name)),
+            Some(i) => (i.family().to_string(), formats_of(&i)),
             None => ("others".to_string(), run.instruction.clone()),
         };
-        let column = families.iter().position(|known| *known == family).unwrap_or_else(|| {
-            families.push(family);
-            families.len() - 1
-        });
-        let row = rows.iter().position(|(known, _)| *known == formats).unwrap_or_else(|| {
-            rows.push((formats, Vec::new()));
-            rows.len() - 1
-        });
-        let counts = &mut rows[row].1;
-        counts.resize(counts.len().max(column + 1), (0, 0));
-        match run.execution.as_str() {
-            "emulated" => counts[column].1 += 1,
-            _ => counts[column].0 += 1,
-        }
-    }
-    rows.sort();
-    let words = |counts: Option<&(usize, usize)>| match counts {
-        None | Some((0, 0)) => String::new(),
-        Some((native, 0)) => native.to_string(),
-        Some((0, emulated)) => format!("({emulated})"),
-        Some((native, emulated)) => format!("{native} ({emulated})"),
+        (formats, (family, run.execution == "emulated"))
     };
-    let row = |(formats, counts): (String, Vec<(usize, usize)>)| {
-        std::iter::once(formats).chain((0..families.len()).map(|at| words(counts.get(at)))).collect()
+    let mut rows = together(ran.iter().map(form));
+    rows.sort();
+    let families = distinct(ran.iter().map(|run| form(run).1.0));
+    let words = |all: &[(String, bool)], family: &String| {
+        let count =
+            |is_emulated| all.iter().filter(|(name, emulated)| (name, *emulated) == (family, is_emulated)).count();
+        match (count(false), count(true)) {
+            (0, 0) => String::new(),
+            (native, 0) => native.to_string(),
+            (0, emulated) => format!("({emulated})"),
+            (native, emulated) => format!("{native} ({emulated})"),
+        }
+    };
+    let row = |(formats, all): (String, Vec<(String, bool)>)| {
+        std::iter::once(formats).chain(families.iter().map(|family| words(&all, family))).collect()
     };
     let rows = rows.into_iter().map(row).collect();
     let labels: Vec<&str> = std::iter::once("operands").chain(families.iter().map(String::as_str)).collect();
@@ -274,7 +210,7 @@ pub(super) fn part(results: &Results) -> Chapter {
     if !totals.is_empty() {
         let rows = totals.iter().map(|total| {
             vec![
-                total.chip.clone(),
+                short(&total.chip),
                 total.model.clone(),
                 total.instructions.len().to_string(),
                 grouped(total.runs as i64),
@@ -282,7 +218,7 @@ pub(super) fn part(results: &Results) -> Chapter {
                 grouped(total.differing),
             ]
         });
-        let labels = ["on", "model", "instructions", "runs", "compared", "differ"];
+        let labels = [DEVICE, "model", "instructions", "runs", "compared", "differ"];
         blocks.push(Block::Table(Sheet::new("Comparisons in every bit", &labels, &[2, 3, 4, 5], rows.collect())));
         let simulated = results.simulated();
         let models =
@@ -297,9 +233,7 @@ pub(super) fn part(results: &Results) -> Chapter {
     blocks.extend(regimes(results));
     for key in TABLES {
         let Some(table) = results.table(key) else { continue };
-        let (shown, folded) = figures::of_table(results, &table);
-        blocks.extend(shown.into_iter().chain(folded).map(Block::Figure));
-        blocks.extend(compose::sheet(&table).block());
+        blocks.extend(sheets::blocks(results, &table));
     }
     Chapter { id: "proof", heading: "Verification", blocks }
 }
@@ -335,8 +269,8 @@ fn regimes(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// Makes the chapter of what the results leave open.
-pub(super) fn unknown(results: &Results) -> Chapter {
+/// The tables of what the results leave open.
+pub(super) fn open(results: &Results) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(table) = results.table("features") {
         let open = |line: &Line| !line.text("reason").is_empty() && line.text("found").is_empty();
@@ -353,16 +287,7 @@ pub(super) fn unknown(results: &Results) -> Chapter {
         let Some(mut table) = results.table(key) else { continue };
         let Some(decision) = table.columns.iter().position(|column| column.key == "decision") else { continue };
         table.rows.retain(|row| row[decision] != crate::report::Cell::Text("decided".into()));
-        let mut sheet = compose::sheet(&table);
-        sheet.caption = caption.into();
-        blocks.extend(sheet.block());
+        blocks.extend(Sheet { caption: caption.into(), ..sheets::sheet(&table) }.block());
     }
-    if !blocks.is_empty() || !totals(results).is_empty() {
-        blocks.insert(0, Block::Text(
-            "A run compares samples of operands unless it is exhaustive. A difference on inputs that no regime draws is not found. \
-             Equal results do not show how a chip computes, only that no compared input distinguishes it from the model."
-                .into(),
-        ));
-    }
-    Chapter { id: "unknown", heading: "Limits", blocks }
+    blocks
 }

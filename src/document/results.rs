@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::rows::{Line, Rows};
+use super::rows::{Line, Rows, together};
 use crate::{
     base::distinct::distinct,
     device::{DeviceName, Generation, Identity},
@@ -43,18 +43,12 @@ impl Results {
 
     /// The chips that are not simulated, else the models; the chip of most results first.
     pub(super) fn subjects(&self) -> Vec<String> {
-        let mut counts: Vec<(String, bool, usize)> = Vec::new();
-        for device in self.kept.iter().flat_map(|kept| devices(&kept.report)) {
-            let name = chip(&device);
-            match counts.iter_mut().find(|(other, ..)| *other == name) {
-                Some((.., count)) => *count += 1,
-                None => counts.push((name, is_model(&device), 1)),
-            }
-        }
-        let real = counts.iter().any(|(_, simulated, _)| !simulated);
-        counts.retain(|(_, simulated, _)| !real || !simulated);
-        counts.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
-        counts.into_iter().map(|(name, ..)| name).collect()
+        let devices = self.kept.iter().flat_map(|kept| devices(&kept.report));
+        let mut chips = together(devices.map(|device| (chip(&device), is_model(&device))));
+        let real = chips.iter().any(|(_, simulated)| !simulated[0]);
+        chips.retain(|(_, simulated)| !real || !simulated[0]);
+        chips.sort_by_key(|(_, all)| std::cmp::Reverse(all.len()));
+        chips.into_iter().map(|(name, _)| name).collect()
     }
 
     /// All chips that results name, each once.
@@ -98,21 +92,16 @@ impl Results {
 
     /// The simulated chips, each with the kinds of evidence that the results name.
     pub(super) fn simulated(&self) -> Vec<(String, String)> {
-        let mut all: Vec<(String, String)> = Vec::new();
         let devices = self.kept.iter().flat_map(|kept| {
             let table = kept.report.tables.iter().filter(|table| table.key == "devices");
             table.flat_map(described).chain(kept.report.device.clone())
         });
-        for device in devices.filter(is_model) {
+        let evidence = |device: &Identity| {
             let named = |(key, value): &(String, String)| (key == "model_evidence").then(|| value.clone());
-            let model = (chip(&device), device.details.iter().find_map(named).unwrap_or_default());
-            match all.iter_mut().find(|(chip, _)| *chip == model.0) {
-                Some(known) if known.1.is_empty() => *known = model,
-                Some(_) => {}
-                None => all.push(model),
-            }
-        }
-        all
+            device.details.iter().find_map(named)
+        };
+        let chips = together(devices.filter(is_model).map(|device| (chip(&device), evidence(&device)))).into_iter();
+        chips.map(|(chip, kinds)| (chip, kinds.into_iter().flatten().next().unwrap_or_default())).collect()
     }
 
     /// A sentence on the evidence of simulated chips; `None` if no shown chip is simulated.

@@ -9,11 +9,13 @@ use super::{
 use crate::{
     Result, Stage,
     arithmetic::Program,
+    device::Device,
     emulate::{self, DoubleOutcome, EmulateRequest, EmulationResult, Integers, ProductErrors},
     inputs::Draw,
+    isa::Instruction,
     product::ProductShape,
     report::Cell,
-    scheme::{Emulated, Scheme, SchemeUnit},
+    scheme::{Emulated, Scheme, SchemeUnit, sums_as_integers},
 };
 
 /// Largest number of rows, columns and terms.
@@ -54,6 +56,8 @@ fn once() -> u64 {
 pub(super) struct Products {
     /// The unit of each scheme on each device; `None`: the device lacks an instruction, or is left out.
     pub units: Vec<Vec<Option<SchemeUnit>>>,
+    /// The arithmetic of each scheme on each device, as far as it is known.
+    programs: Vec<Vec<Option<SumPrograms>>>,
     pub results: Vec<SchemeResults>,
     /// Number of draws that were asked for.
     pub draws: u64,
@@ -73,14 +77,16 @@ pub(super) struct SchemeResults {
 /// Everything that decides the result of a product by a scheme.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SchemeKey {
-    scheme: Scheme,
-    /// The arithmetic of each sum.
-    programs: Vec<Program>,
+    seed: u64,
     shape: ProductShape,
     rows: usize,
     draw: Option<Draw>,
-    seed: u64,
+    scheme: Scheme,
+    programs: SumPrograms,
 }
+
+/// The arithmetic of sums in turn, and their number; `None` for sums of integers that wrap.
+type SumPrograms = Vec<(Option<Program>, usize)>;
 
 impl EmulateQuestion {
     /// True if the schemes multiply integers.
@@ -167,13 +173,18 @@ pub(super) fn run(plan: &EmulateQuestion, run: &mut ExperimentRun) -> Result<()>
     let options = run.options;
     // Integers are exact in every draw.
     let draws = options.samples.filter(|_| !plan.is_of_integers()).unwrap_or(plan.draws);
-    let mut done =
-        Products { units: SchemeUnit::of_each(&plan.schemes, run.devices, None, false)?, results: Vec::new(), draws };
+    let mut units = SchemeUnit::of_each(&plan.schemes, run.devices, None, false)?;
     for (at, device) in run.devices.iter().enumerate() {
         if options.published_only && splitting::is_for_others(plan, device.as_ref()) {
-            done.units.iter_mut().for_each(|units| units[at] = None);
+            units.iter_mut().for_each(|units| units[at] = None);
         }
     }
+    let of_scheme = |(scheme, units): (&Scheme, &Vec<Option<SchemeUnit>>)| {
+        let devices = units.iter().zip(run.devices.iter());
+        devices.map(|(unit, device)| programs(scheme, unit.as_ref()?, device.as_ref())).collect()
+    };
+    let programs = plan.schemes.iter().zip(&units).map(of_scheme).collect();
+    let mut done = Products { units, programs, results: Vec::new(), draws };
     let parts = draws * plan.values.len().max(1) as u64;
     let outcome = (0..parts).try_for_each(|part| plan.k.iter().try_for_each(|k| done.add(plan, *k, part, run)));
     match () {
@@ -182,6 +193,18 @@ pub(super) fn run(plan: &EmulateQuestion, run: &mut ExperimentRun) -> Result<()>
         () => splitting::report(plan, run, &done, &outcome),
     }
     outcome
+}
+
+/// The arithmetic of a scheme on a device; `None` if it is not known.
+fn programs(scheme: &Scheme, unit: &SchemeUnit, device: &dyn Device) -> Option<SumPrograms> {
+    let program = |same: &[Instruction]| {
+        let program = match sums_as_integers(&scheme.sums, &same[0], device) {
+            true => None,
+            false => Some(arithmetic_of_element(device, &same[0])?),
+        };
+        Some((program, same.len()))
+    };
+    unit.instructions.chunk_by(|x, y| x == y).map(program).collect()
 }
 
 impl Products {
@@ -199,10 +222,8 @@ impl Products {
         let places: Vec<(usize, usize)> =
             schemes.flat_map(|scheme| (0..devices.len()).map(move |device| (scheme, device))).collect();
         let key = |&(scheme, device): &(usize, usize)| {
-            let unit = self.units[scheme][device].as_ref()?;
-            let programs = unit.instructions.iter().map(|i| arithmetic_of_element(devices[device].as_ref(), i));
-            let (scheme, programs) = (plan.schemes[scheme].clone(), programs.collect::<Option<_>>()?);
-            Some(SchemeKey { scheme, programs, shape, rows, draw, seed })
+            let programs = self.programs[scheme][device].clone()?;
+            Some(SchemeKey { seed, shape, rows, draw, scheme: plan.schemes[scheme].clone(), programs })
         };
         let keys: Vec<Option<SchemeKey>> = places.iter().map(key).collect();
         let mut units = vec![vec![None; devices.len()]; plan.schemes.len()];

@@ -6,8 +6,9 @@ use super::{
 };
 use crate::{
     Result,
+    base::distinct::distinct,
     catalogue::arithmetic,
-    document::{Block, Chapter, Form, Results, chip, compose},
+    document::{Block, Chapter, Form, Results, chip, compose, formats_of},
     isa::Instruction,
     report::{counted, grouped},
 };
@@ -93,13 +94,7 @@ fn changed(survey: &Survey, before: &str) -> Vec<String> {
 /// The formats of some instructions, their number and the first of them.
 fn listed(survey: &Survey, names: &[&str]) -> String {
     let of = |name: &&str| survey.instructions.iter().find(|instruction| instruction.name == **name);
-    let mut formats: Vec<String> = Vec::new();
-    for i in names.iter().filter_map(of) {
-        let words = operands(i);
-        if !formats.contains(&words) {
-            formats.push(words);
-        }
-    }
+    let mut formats = distinct(names.iter().filter_map(of).map(formats_of));
     let more = formats.len().saturating_sub(NAMED + 1);
     formats.truncate(NAMED + 1);
     let more = if more > 0 { format!(" and {more} more kinds") } else { String::new() };
@@ -108,14 +103,6 @@ fn listed(survey: &Survey, names: &[&str]) -> String {
     let others =
         if others > 0 { format!(" and {}", counted(others as u64, "other instruction")) } else { String::new() };
     format!("{}{more}: {shown}{others}", formats.join(", "))
-}
-
-/// The operands and the result of an instruction: `e4m3 -> f32`.
-fn operands(i: &Instruction) -> String {
-    match i.a.name == i.b.name {
-        true => format!("{} -> {}", i.a.name, i.d.name),
-        false => format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name),
-    }
 }
 
 /// The instructions that the generation before lacks, those of one arithmetic together.

@@ -126,7 +126,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         });
     }
     let results = Results::new(kept);
-    let mut document = if arguments.paper { document::appendix(&results) } else { document::compose(&results) };
+    let mut document = document::compose(&results);
     let mut paper = arguments.pages.map(|pages| document::article(&results, &subject, pages));
     if let Some(by) = interrupted {
         let end = format!(

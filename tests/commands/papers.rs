@@ -284,8 +284,8 @@ fn the_appendix_of_kept_results_has_every_published_cell_with_its_verdict_in_one
     assert!(count > 40, "{count}");
     let all: String = texts(&paper).into_iter().map(|(_, text)| text).collect();
     assert!(!all.contains("the first ") || !all.contains(" rows)"));
-    // What differs stands in a chapter of its own, with its reason.
-    let differences = fs::read_to_string(paper.join("parts/differences.tex")).unwrap();
+    // What differs stands in a chapter on the literature, with its reason.
+    let differences = fs::read_to_string(paper.join("parts/literature.tex")).unwrap();
     let differing = rows(&differences, "Differences from the literature");
     assert!(
         differing.iter().any(|row| row[1] == "EGEMM-TC, figure 7" || row[1] == "LE-GEMM, figure 10"),

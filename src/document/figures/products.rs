@@ -18,13 +18,26 @@ fn point(x: f64, error: f64, what: &str) -> Point {
     Point::new(x, error, format!("{what}, error {}", three_digits(error)))
 }
 
-/// A curve for each distinct list of words, of the points that its rows give.
-fn curves(rows: impl Iterator<Item = (Vec<String>, Option<Point>)>) -> Vec<Curve> {
-    let curve = |(keys, points): (Vec<String>, Vec<Option<Point>>)| {
-        let line = ChartLine::new("", points.into_iter().flatten().collect());
-        Curve { keys, line }
+/// The point of an error at one k, with its standard error.
+fn at_k(row: &Row, error: &str, standard_error: &str) -> DrawnPoint {
+    let (k, error) = (row.number("k")?, row.number(error)?);
+    Some((point(k, error, &format!("k = {k}")), Band::of_error(k, error, row.number(standard_error))))
+}
+
+/// A curve for each distinct list of words, of the points of its rows and their standard errors.
+fn curves(rows: impl Iterator<Item = (Vec<String>, DrawnPoint)>) -> Vec<Curve> {
+    let curve = |(keys, drawn): (Vec<String>, Vec<DrawnPoint>)| {
+        let (points, bands): (Vec<Point>, Vec<Option<Band>>) = drawn.into_iter().flatten().unzip();
+        let band = bands.into_iter().flatten().collect();
+        Curve { keys, line: ChartLine { band, ..ChartLine::new("", points) } }
     };
     together(rows).into_iter().map(curve).collect()
+}
+
+/// The note on the bands of curves, if there are any.
+fn banded(curves: &[Curve]) -> String {
+    let any = curves.iter().any(|curve| !curve.line.band.is_empty());
+    if any { "Band: standard error of the mean.".into() } else { String::new() }
 }
 
 /// The error against k, with its standard error: a line for each chip, instruction and promotion.
@@ -33,22 +46,13 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
     let rows = Rows(table).iter().map(|row| {
         let [operands, unit] = short.words(row.text("instruction"));
         let promoted = row.number("promote").map_or(String::new(), |every| format!("promoted every {every}"));
-        let drawn = row.number("k").zip(row.number("error")).map(|(k, error)| {
-            (point(k, error, &format!("k = {k}")), Band::of_error(k, error, row.number("standard_error")))
-        });
-        (vec![operands, on(&row), unit, promoted], drawn)
+        (vec![operands, on(&row), unit, promoted], at_k(&row, "error", "standard_error"))
     });
-    let curve = |(keys, drawn): (Vec<String>, Vec<DrawnPoint>)| {
-        let (points, bands): (Vec<Point>, Vec<Option<Band>>) = drawn.into_iter().flatten().unzip();
-        let band = bands.into_iter().flatten().collect();
-        Curve { keys, line: ChartLine { band, ..ChartLine::new("", points) } }
-    };
-    let curves: Vec<Curve> = together(rows).into_iter().map(curve).collect();
+    let curves = curves(rows);
     let promoted = curves.iter().any(|curve| !curve.keys[3].is_empty());
-    let banded = curves.iter().any(|curve| !curve.line.band.is_empty());
     let chart = Chart {
         notes: vec![
-            if banded { "Band: standard error of the mean.".into() } else { String::new() },
+            banded(&curves),
             match promoted {
                 true => "Promoted every N: partial sums go to a second accumulator in f32 after each N of k.".into(),
                 false => String::new(),
@@ -95,17 +99,22 @@ pub(super) fn splitting(table: &Table) -> Vec<Figure> {
 }
 
 fn against_k(rows: &[Row]) -> Vec<Figure> {
-    let points = rows.iter().map(|row| {
-        let coordinates = row.number("k").zip(row.number("max_absolute"));
-        (words(row), coordinates.map(|(k, error)| point(k, error, &format!("k = {k}"))))
-    });
-    let chart = Chart::new(
-        "Products of f32 by splitting",
-        Axis::new("k (terms of a sum)", Scale::Octaves),
-        Axis::new("largest |V - V_f32|", Scale::Decades),
-        "scheme, chip",
-    );
-    charts("splitting-size", "the largest error against k", chart, curves(points))
+    let curves = curves(rows.iter().map(|row| (words(row), at_k(row, "max_absolute", "max_absolute_standard_error"))));
+    let is_of_draws = rows.iter().any(|row| row.count("draws") > 1);
+    let note = match banded(&curves) {
+        none if none.is_empty() && is_of_draws => "These results have no standard errors.".into(),
+        note => note,
+    };
+    let chart = Chart {
+        notes: vec![note],
+        ..Chart::new(
+            "Products of f32 by splitting",
+            Axis::new("k (terms of a sum)", Scale::Octaves),
+            Axis::new("largest |V - V_f32|", Scale::Decades),
+            "scheme, chip",
+        )
+    };
+    charts("splitting-size", "the largest error against k", chart, curves)
 }
 
 fn words(row: &Row) -> Vec<String> {
@@ -151,8 +160,12 @@ fn by_scheme(rows: &[Row], k: f64, Quantity { key, axis, unit, name }: &Quantity
     let points = rows.iter().map(|row| {
         let place = schemes.iter().position(|(_, scheme)| *scheme == row.text("scheme"));
         let hover = |value: f64| format!("{}: {}{unit}", row.text("scheme"), three_digits(value));
-        let coordinates = place.zip(row.number(key));
-        (vec![on(row)], coordinates.map(|(at, value)| Point::new(value, at as f64, hover(value))))
+        let drawn = place.zip(row.number(key)).map(|(at, value)| {
+            let error = row.number(&format!("{key}_standard_error")).filter(|error| *error > 0.0 && *error < value);
+            let reach = error.map(|error| [value - error, value + error]);
+            (Point { reach, ..Point::new(value, at as f64, hover(value)) }, None)
+        });
+        (vec![on(row)], drawn)
     });
     let labels = schemes.iter().map(|(products, scheme)| match products {
         1 => format!("{scheme}, 1 product"),

@@ -185,3 +185,26 @@ fn breakable(word: &str) -> String {
 fn comment(text: &str) -> String {
     text.split(['\n', '\r']).map(|line| format!("% {}\n", line.replace(is_hidden, "?"))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_to_a_whole_power_has_a_raised_exponent_and_other_carets_stay() {
+        for (text, expected) in [
+            ("2^-24", "2$^{-24}$"),
+            ("2^(1-p), 2^-F", "2$^{1-p}$, 2$^{-F}$"),
+            ("10^12 cases", "10$^{12}$ cases"),
+            ("2^-24b", "2$^{-24}$b"),
+            // No number, no exponent, or a command.
+            ("x^2", "x\\textasciicircum{}2"),
+            ("2^", "2\\textasciicircum{}"),
+            ("2^-", "2\\textasciicircum{}-"),
+            ("2^(a*b)", "2\\textasciicircum{}(a{*}b)"),
+            ("tcnum calc 2^3", "tcnum calc 2\\textasciicircum{}3"),
+        ] {
+            assert_eq!(escaped(text), expected, "{text}");
+        }
+    }
+}

@@ -202,7 +202,7 @@ fn summed(
     b: &SplitMatrix,
 ) -> Result<(Matrix, Option<f64>)> {
     let k = a.matrices[0].columns;
-    if sum.promote == Promote::Never && device.model().is_some_and(|model| integer_product::wraps(model, instruction)) {
+    if sums_as_integers(std::slice::from_ref(sum), instruction, device) {
         return Ok((by_integers(sum, instruction, a, b), None));
     }
     let block = match sum.block {
@@ -229,6 +229,12 @@ fn summed(
     let mut executor = Executor::for_product(device, &schedule, &factors)?;
     let sum = product::compute(&schedule, &mut executor, &factors, &|_| ())?;
     Ok((sum, executor.seconds_of_sums()))
+}
+
+/// True if sums on a model wrap, so that no order of their products matters.
+pub fn sums_as_integers(sums: &[PartSum], instruction: &Instruction, device: &dyn Device) -> bool {
+    sums.iter().all(|sum| sum.promote == Promote::Never)
+        && device.model().is_some_and(|model| integer_product::wraps(model, instruction))
 }
 
 /// A sum of products of integers, which wraps.

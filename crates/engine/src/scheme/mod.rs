@@ -19,7 +19,7 @@ mod split_keys;
 
 pub use bound::error_bound;
 pub use choose::SchemeUnit;
-pub use compose::{below, beside, check_terms, composed_products, turns};
+pub use compose::{below, beside, check_terms, composed_products, sums_as_integers, turns};
 pub use compose::{product, products};
 pub use definition::{
     Digits, DynamicSlices, Emulated, Epilogue, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling,

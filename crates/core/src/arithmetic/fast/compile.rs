@@ -181,14 +181,26 @@ impl Compiler<'_> {
             Source::Value(value) => Input::Slot(self.held[value]),
             Source::Product(step, at) => {
                 let multiply = self.program.products(step)?;
-                let stage = match &multiply.rounded {
-                    Some(to) => Some(self.stage(to)?),
-                    None => None,
-                };
+                let stage = self.product_stage(multiply)?;
                 let (at, dropped) = (self.begins[step] + at, self.dropped(multiply));
                 Input::Product(Box::new(OrderedProduct { at, dropped, stage, limit: multiply.limit }))
             }
         })
+    }
+
+    /// The rounding of products; an inner `None` if there is none, or if it changes no product.
+    #[allow(clippy::option_option)]
+    fn product_stage(&self, multiply: &Multiply) -> Option<Option<Stage>> {
+        let Some(to) = &multiply.rounded else { return Some(None) };
+        let (stage, product) = (self.stage(to)?, self.product_extent());
+        // Subnormal factors have leading bits below those of the normal ones.
+        let (low, high) = (product.exponents.0 - product.fraction_bits, product.exponents.1);
+        let is_exact = multiply.scaling == Scaling::None
+            && to.zero == ZeroSign::Ieee
+            && product.precision <= stage.extent.precision
+            && low >= stage.extent.exponents.0
+            && high <= stage.extent.exponents.1;
+        Some((!is_exact).then_some(stage))
     }
 
     /// Low bits of exact products that the multiplier drops.
@@ -217,8 +229,9 @@ impl Compiler<'_> {
         let exact_bits = self.factors.iter().map(|factor| factor.fraction_bits as i32).sum();
         let (mut fraction_bits, mut term_bits) = (exact_bits, self.factors.iter().map(|factor| factor.precision).sum());
         let product = match &multiply.rounded {
-            Some(to) => Some(self.stage(to)?),
-            None => None,
+            // An alignment depends on the leading bits of rounded products.
+            Some(to) if program_sum.alignment.is_some() => Some(self.stage(to)?),
+            _ => self.product_stage(multiply)?,
         };
         if let Some(stage) = &product {
             (fraction_bits, term_bits) = (stage.extent.fraction_bits, stage.extent.precision);

@@ -186,8 +186,9 @@ impl NumberEncoder {
                 continue;
             }
             let leading = exponent + 63 - magnitude.leading_zeros() as i32;
-            let units = Finite::exact(number.negative[l] != 0, magnitude.into(), exponent);
-            let carries = self.tininess == ResultTininess::AfterUnbounded && {
+            // A carry decides only the largest tiny numbers.
+            let carries = leading == self.emin - 1 && self.tininess == ResultTininess::AfterUnbounded && {
+                let units = Finite::exact(number.negative[l] != 0, magnitude.into(), exponent);
                 let quantum = leading - self.trailing_bits as i32;
                 units.round_to_quantum(quantum, self.rounding).0 >> (self.trailing_bits + 1) != 0
             };
@@ -243,7 +244,16 @@ vectorised! {
             encoder.set_specials(&number.special, codes);
         }
         if let Some(flushed) = encoder.flushed.filter(|_| encoder.tininess != ResultTininess::After) {
-            encoder.flush_tiny(number, flushed, codes);
+            // A tiny number rounds to the smallest normal one at most.
+            let mut tiny = false;
+            for (code, magnitude) in codes.iter().zip(&number.magnitude) {
+                let magnitude: u64 = (*magnitude).into();
+                let fields = (code & !encoder.sign_bit) >> encoder.padding_bits;
+                tiny |= (magnitude != 0) & (fields <= 1 << encoder.trailing_bits);
+            }
+            if tiny {
+                encoder.flush_tiny(number, flushed, codes);
+            }
         } else if let Some(flushed) = encoder.flushed {
             let encoder = *encoder;
             for code in codes.iter_mut() {

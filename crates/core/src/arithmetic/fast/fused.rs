@@ -173,26 +173,37 @@ impl FusedSum {
     /// Unrounded sum of products and addends.
     #[inline(always)]
     pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
-        match (width, &self.alignment) {
-            (_, None) => exact(self, terms, addends),
-            (_, Some(alignment)) if alignment.sticky || alignment.complement => {
-                unusual(self, terms, addends, alignment)
-            }
-            (Width::Wide, Some(alignment)) => wide(self, terms, addends, alignment),
-            (_, Some(alignment)) => self.run::<i64, _>(terms, addends, alignment),
-        }
+        self.of_terms(width, terms, addends)
     }
 
     /// Unrounded sum of stored terms and addends.
     #[inline(always)]
     pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[AddendValue]) -> UnroundedSum {
+        self.of_terms(width, &terms, addends)
+    }
+
+    #[inline(always)]
+    fn of_terms<T: FusedTerms<i64> + FusedTerms<i128>>(
+        &self,
+        width: Width,
+        terms: &T,
+        addends: &[AddendValue],
+    ) -> UnroundedSum {
         match (width, &self.alignment) {
-            (_, None) => exact(self, &terms, addends),
-            (_, Some(alignment)) if alignment.sticky || alignment.complement => {
-                unusual(self, &terms, addends, alignment)
+            (_, None) => {
+                let (lowest, highest) = self.span(terms, addends);
+                match self.unfit::<i64>(&lowest, &highest).contains(&UNKNOWN) {
+                    false => self.exact::<i64, T>(terms, addends, &lowest),
+                    true => exact(self, terms, addends),
+                }
             }
-            (Width::Wide, Some(alignment)) => wide(self, &terms, addends, alignment),
-            (_, Some(alignment)) => self.run::<i64, _>(&terms, addends, alignment),
+            (_, Some(alignment)) if alignment.sticky => unusual(self, terms, addends, alignment),
+            (Width::Wide, Some(alignment)) if alignment.complement => unusual(self, terms, addends, alignment),
+            (_, Some(alignment)) if alignment.complement => {
+                narrowed(&self.flipped::<i64, T>(terms, addends, alignment).in_register(alignment))
+            }
+            (Width::Wide, Some(alignment)) => wide(self, terms, addends, alignment),
+            (_, Some(alignment)) => self.run::<i64, _>(terms, addends, alignment),
         }
     }
 
@@ -205,6 +216,7 @@ impl FusedSum {
     ) -> UnroundedSum {
         narrowed(&match alignment.rounding {
             Rounding::Rz => self.aligned::<S, T>(terms, addends, alignment, Rounding::Rz),
+            Rounding::Rd => self.aligned::<S, T>(terms, addends, alignment, Rounding::Rd),
             rounding => self.aligned::<S, T>(terms, addends, alignment, rounding),
         })
     }
@@ -271,43 +283,62 @@ impl FusedSum {
         self.with_addends(&products, &largest, addends, alignment, rounding)
     }
 
+    /// Sum before its register, with flipped bits of terms of another sign than the last addend.
+    #[inline(always)]
+    fn flipped<S: SignedWord, T: FusedTerms<S>>(
+        &self,
+        terms: &T,
+        addends: &[AddendValue],
+        alignment: &Alignment,
+    ) -> FinitePart<S> {
+        let endless = Alignment { carry: None, ..*alignment };
+        let mut part = self.aligned::<S, T>(terms, addends, &endless, alignment.rounding);
+        if alignment.complement {
+            let flips = self.flips(terms, addends, alignment, &part.exponent);
+            part.units = each(|l| part.units[l].plus(flips[l]));
+        }
+        part
+    }
+
     /// Units that terms with flipped bits gain: those with another sign than the last addend.
-    fn flips<T: FusedTerms<i128>>(
+    #[inline(always)]
+    fn flips<S: SignedWord, T: FusedTerms<S>>(
         &self,
         terms: &T,
         addends: &[AddendValue],
         alignment: &Alignment,
         largest: &Lane<i32>,
-    ) -> Lane<i128> {
+    ) -> Lane<S> {
         let bits = self.bits(alignment);
         let frame = addends.last().map_or([0; LANES], |addend| addend.negative);
         let mut zeros = [false; LANES];
         if alignment.complement_zeros {
             for term in 0..terms.len() {
                 let value = terms.value(term);
-                zeros = each(|l| zeros[l] || value[l] != 0);
+                zeros = each(|l| zeros[l] | !value[l].is_zero());
             }
             for addend in addends {
-                zeros = each(|l| zeros[l] || addend.units[l] != 0);
+                zeros = each(|l| zeros[l] | (addend.units[l] != 0));
             }
         }
         // The units of a lane's term by its value and sign.
-        let flipped = |l: usize, value: i128, negative: u32, kept: i32| {
-            let differs = (value != 0 || zeros[l]) && (negative != 0) != (frame[l] != 0);
-            let sign = if frame[l] != 0 { 1 } else { -1 };
-            if differs { i128::lifted(sign, (bits - kept) as u32) } else { 0 }
+        let flipped = |l: usize, value: S, negative: u32, kept: i32| {
+            let differs = (!value.is_zero() | zeros[l]) & ((negative != 0) != (frame[l] != 0));
+            let sign = if frame[l] != 0 { S::of(1) } else { S::of(-1) };
+            if differs { sign.lifted((bits - kept) as u32) } else { S::default() }
         };
-        let mut units = [0; LANES];
+        let mut units = [S::default(); LANES];
         for term in 0..terms.len() {
             let (value, negative) = (terms.value(term), terms.negative(term));
-            units = each(|l| units[l] + flipped(l, value[l], negative[l], alignment.bits));
+            units = each(|l| units[l].plus(flipped(l, value[l], negative[l], alignment.bits)));
         }
         for (addend, value) in self.addends.iter().zip(addends) {
-            let (part, kept): (FinitePart<i128>, i32) = (value.part(), addend.bits.unwrap_or(alignment.bits));
-            for l in 0..LANES {
+            let (part, kept): (FinitePart<S>, i32) = (value.part(), addend.bits.unwrap_or(alignment.bits));
+            units = each(|l| {
                 let dropped = addend.drops(part.exponent[l], largest[l]);
-                units[l] += if dropped { 0 } else { flipped(l, part.units[l], value.negative[l], kept) };
-            }
+                let gained = flipped(l, part.units[l], value.negative[l], kept);
+                units[l].plus(if dropped { S::default() } else { gained })
+            });
         }
         units
     }
@@ -339,48 +370,55 @@ impl FusedSum {
         FinitePart { units, exponent: *largest, bits }.in_register(alignment)
     }
 
-    /// Exact sum; unknown if its terms lie too far apart.
+    /// The lowest exponent of a bit of each sum, and a bound of the highest.
     #[inline(always)]
-    fn exact<T: FusedTerms<i128>>(&self, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
-        let fraction_bits = self.fraction_bits;
+    fn span<T: FusedTerms<i64>>(&self, terms: &T, addends: &[AddendValue]) -> (Lane<i32>, Lane<i32>) {
         let low = |exponent: i32, bits: i32| if exponent > NONE { exponent - bits } else { i32::MAX };
         let (mut lowest, mut highest) = ([i32::MAX; LANES], [ZERO; LANES]);
         for value in addends {
-            let part: FinitePart<i128> = value.part();
-            for l in 0..LANES {
-                lowest[l] = lowest[l].min(low(part.exponent[l], part.bits));
-                highest[l] = highest[l].max(part.exponent[l].saturating_add(part.units[l].length() - part.bits));
-            }
+            let part: FinitePart<i64> = value.part();
+            lowest = each(|l| lowest[l].min(low(part.exponent[l], part.bits)));
+            highest = each(|l| highest[l].max(part.exponent[l].saturating_add(part.units[l].length() - part.bits)));
         }
         for term in 0..terms.len() {
             let exponent = terms.exponent(term);
-            for l in 0..LANES {
-                lowest[l] = lowest[l].min(low(exponent[l], fraction_bits));
-                highest[l] = highest[l].max(exponent[l] - fraction_bits + self.term_bits as i32);
-            }
+            lowest = each(|l| lowest[l].min(low(exponent[l], self.fraction_bits)));
+            highest = each(|l| highest[l].max(exponent[l] - self.fraction_bits + self.term_bits as i32));
         }
-        let room = i128::CAPACITY as i32 - (usize::BITS - (self.terms + addends.len()).leading_zeros()) as i32 - 1;
-        let mut sum = [0i128; LANES];
+        (lowest, highest)
+    }
+
+    /// Marks of the sums whose span does not fit a word.
+    #[inline(always)]
+    fn unfit<S: SignedWord>(&self, lowest: &Lane<i32>, highest: &Lane<i32>) -> Lane<u32> {
+        let count = (usize::BITS - (self.terms + self.addends.len()).leading_zeros()) as i32;
+        let room = S::CAPACITY as i32 - count - 1;
+        // A sum of zeros has a lowest exponent beyond every other.
+        each(|l| if lowest[l] != i32::MAX && highest[l].saturating_sub(lowest[l]) > room { UNKNOWN } else { 0 })
+    }
+
+    /// Exact sum of terms that lie close enough together.
+    #[inline(always)]
+    fn exact<S: SignedWord, T: FusedTerms<S>>(
+        &self,
+        terms: &T,
+        addends: &[AddendValue],
+        lowest: &Lane<i32>,
+    ) -> UnroundedSum {
+        let most = S::CAPACITY as i32 + 2;
+        let left =
+            |exponent: i32, bits: i32, l: usize| (exponent - bits).saturating_sub(lowest[l]).clamp(0, most) as u32;
+        let mut sum = [S::default(); LANES];
         for value in addends {
-            let part: FinitePart<i128> = value.part();
-            for l in 0..LANES {
-                let left = (part.exponent[l] - part.bits).saturating_sub(lowest[l]).clamp(0, 127);
-                sum[l] = sum[l].plus(part.units[l].lifted(left as u32));
-            }
+            let part: FinitePart<S> = value.part();
+            sum = each(|l| sum[l].plus(part.units[l].lifted(left(part.exponent[l], part.bits, l))));
         }
         for term in 0..terms.len() {
             let (exponent, value) = (terms.exponent(term), terms.value(term));
-            for l in 0..LANES {
-                let left = (exponent[l] - fraction_bits).saturating_sub(lowest[l]).clamp(0, 127);
-                sum[l] = sum[l].plus(value[l].lifted(left as u32));
-            }
+            sum = each(|l| sum[l].plus(value[l].lifted(left(exponent[l], self.fraction_bits, l))));
         }
-        let exponent = over(&lowest, |e| if e == i32::MAX { ZERO } else { e });
-        let mut sum = narrowed(&FinitePart { units: sum, exponent, bits: 0 });
-        for l in 0..LANES {
-            sum.unknown[l] = if lowest[l] != i32::MAX && highest[l] - lowest[l] > room { UNKNOWN } else { 0 };
-        }
-        sum
+        let exponent = over(lowest, |e| if e == i32::MAX { ZERO } else { e });
+        narrowed(&FinitePart { units: sum, exponent, bits: 0 })
     }
 }
 
@@ -403,13 +441,7 @@ fn unusual<T: FusedTerms<i128>>(
     addends: &[AddendValue],
     alignment: &Alignment,
 ) -> UnroundedSum {
-    let endless = Alignment { carry: None, ..*alignment };
-    let mut part = sum.aligned::<i128, T>(terms, addends, &endless, alignment.rounding);
-    if alignment.complement {
-        let flips = sum.flips(terms, addends, alignment, &part.exponent);
-        part.units = each(|l| part.units[l] + flips[l]);
-    }
-    let part = part.in_register(alignment);
+    let part = sum.flipped::<i128, T>(terms, addends, alignment).in_register(alignment);
     if !alignment.sticky {
         return narrowed(&part);
     }
@@ -432,10 +464,12 @@ fn unusual<T: FusedTerms<i128>>(
     narrowed(&FinitePart { units: stuck, exponent: each(|l| exponent[l] - left[l]), bits })
 }
 
-/// Exact sums, compiled once.
+/// Exact sums of 128 bits, unknown if their terms lie too far apart; compiled once.
 #[inline(never)]
-fn exact<T: FusedTerms<i128>>(sum: &FusedSum, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
-    sum.exact(terms, addends)
+fn exact<T: FusedTerms<i64> + FusedTerms<i128>>(sum: &FusedSum, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
+    let (lowest, highest) = sum.span(terms, addends);
+    let unknown = sum.unfit::<i128>(&lowest, &highest);
+    UnroundedSum { unknown, ..sum.exact::<i128, T>(terms, addends, &lowest) }
 }
 
 /// Largest exponents of terms and addends, to which they are aligned.

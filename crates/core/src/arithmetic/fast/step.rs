@@ -154,18 +154,21 @@ impl SumStep {
 vectorised! {
     /// Unrounded sums of a group and its addends; arbitrary for missing pieces.
     pub(super) fn sums(step: &SumStep, pieces: &Pieces<'_>, addends: &[&Number], stored: &mut Stored, number: &mut Number) {
+        let mut many: Vec<AddendValue> = Vec::new();
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             // One addend, the case of hardware, needs no allocation.
-            let (one, many): ([AddendValue; 1], Vec<AddendValue>);
+            let one: [AddendValue; 1];
             let values = match (addends, &step.sum.addends[..]) {
                 ([addend], [fused]) => {
                     one = [fused.value(addend, at)];
                     &one[..]
                 }
                 _ => {
-                    let pairs = addends.iter().zip(&step.sum.addends);
-                    many = pairs.map(|(addend, fused)| fused.value(addend, at)).collect();
+                    many.clear();
+                    for (addend, fused) in addends.iter().zip(&step.sum.addends) {
+                        many.push(fused.value(addend, at));
+                    }
                     &many[..]
                 }
             };

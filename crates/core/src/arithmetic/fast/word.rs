@@ -74,6 +74,7 @@ pub(super) trait SignedWord: Copy + Default {
     fn in_register(self, width: u32, saturates: bool) -> Self;
     /// True if that shift loses bits.
     fn loses(self, right: i32) -> bool;
+    fn is_zero(self) -> bool;
     /// Bits of the magnitude.
     fn length(self) -> i32;
     /// Number of at most 62 bits, jammed, and the exponent of its unit.
@@ -112,16 +113,18 @@ macro_rules! word {
                     let units = magnitude.checked_shr(right as u32).unwrap_or(0) as $word;
                     return if self < 0 { units.wrapping_neg() } else { units };
                 }
+                if rounding == Rounding::Rd {
+                    return self >> right.clamp(0, <$word>::BITS as i32 - 1);
+                }
                 let right = right.clamp(0, <$word>::BITS as i32 - 2) as u32;
                 let kept = magnitude >> right;
                 let rest = magnitude & (((1 as $unsigned) << right) - 1);
                 let half = ((1 as $unsigned) << right) >> 1;
                 let up = match rounding {
-                    Rounding::Rz | Rounding::Sr { .. } => false,
+                    Rounding::Rz | Rounding::Rd | Rounding::Sr { .. } => false,
                     Rounding::Rne => rest > half || rest == half && half != 0 && kept & 1 == 1,
                     Rounding::Rna => rest >= half && half != 0,
                     Rounding::Ru => rest != 0 && self >= 0,
-                    Rounding::Rd => rest != 0 && self < 0,
                     Rounding::Ro => rest != 0 && kept & 1 == 0,
                 };
                 let units = (kept + up as $unsigned) as $word;
@@ -140,6 +143,11 @@ macro_rules! word {
             #[inline(always)]
             fn loses(self, right: i32) -> bool {
                 self != 0 && self.trailing_zeros() < right.max(0) as u32
+            }
+
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                self == 0
             }
 
             #[inline(always)]

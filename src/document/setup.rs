@@ -1,48 +1,54 @@
-//! Chapter of the devices, versions, seeds and counts.
+//! Chapters of the devices, versions, seeds and counts, and of the commands.
 
 use std::collections::BTreeSet;
 
-use super::{differences, experiments::Repeated, sheets};
-use crate::{
-    COMMIT, VERSION,
-    base::distinct::distinct,
-    document::{
-        Block, Chapter, Sheet, Source, citations, compose, names,
-        results::{Results, chip},
-        rows::{Rows, together},
-    },
-    isa,
-    report::Kept,
+use super::{
+    Block, Chapter,
+    article::Study,
+    citations, names, proof,
+    results::{Results, chip},
+    rows::{Rows, together},
+    sheets::{self, Sheet},
 };
+use crate::{COMMIT, VERSION, base::distinct::distinct, device::Identity, isa, report::Kept};
 
-/// Makes the chapter.
-pub(super) fn chapter(results: &Results, all: &[Repeated], others: &Results) -> Chapter {
+/// Makes the chapter of the devices, the sources of their features, and the program.
+pub(super) fn chapter(study: &Study) -> Chapter {
+    let results = study.results;
+    let versions: BTreeSet<String> = results.kept.iter().map(version).collect();
+    let versions: Vec<String> = versions.into_iter().collect();
+    let seeds: BTreeSet<u64> = results.kept.iter().filter_map(|kept| kept.report.seed).collect();
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let seeds = if seeds.is_empty() { "none".into() } else { seeds.join(", ") };
     let mut said = vec![
-        format!("Results by tcnum {}.", versions(results)),
+        format!("Results by tcnum {}.", versions.join("; ")),
         format!("Document by tcnum {VERSION}, commit {}.", citations::short(COMMIT)),
+        format!(
+            "Seeds: {seeds}. The same seed gives the same operands on every device, on any machine and any number of threads."
+        ),
     ];
-    said.push(seeds(results));
-    said.push("Each result has its command, seed and version in the chapter of commands.".into());
+    if !results.simulated().is_empty() {
+        said.push(
+            "A model is a description of a chip that the program executes; its results are not measurements.".into(),
+        );
+    }
+    if !study.all.is_empty() {
+        said.push(
+            "A feature is found by directed inputs: operands for which its possible values give different D.".into(),
+        );
+    }
     if let failed @ [_, ..] = &results.failed()[..] {
         said.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", ")));
     }
-    let counts = differences::counts(all, others);
-    let mut blocks = vec![Block::List(said), Block::Table(devices(results))];
-    if !counts.shown.rows.is_empty() {
-        blocks.push(Block::Table(counts));
-    }
-    let features = others.table("published_features");
-    let rows = features.iter().flat_map(|table| Rows(table).iter().map(|line| line.text("source")).collect::<Vec<_>>());
-    let keys = citations::keys_of(rows);
-    if !keys.is_empty() {
-        let text = "Papers that state features of matrix instructions:".into();
-        blocks.push(Block::Source(Source { text, key: Some(keys.join(",")) }));
-    }
-    Chapter { id: "setup", heading: "Setup", blocks }
+    let mut blocks = proof::numbers(results);
+    blocks.extend([Block::List(said)]);
+    blocks.extend(devices(results).block());
+    blocks.extend(study.evidence.sources().block());
+    Chapter { id: "setup", heading: "Devices and evidence", blocks }
 }
 
 /// Makes the chapter of the commands, with the notes of some results.
-pub(in crate::document) fn commands(results: &Results, noted: &Results) -> Chapter {
+pub(super) fn commands(results: &Results, noted: &Results) -> Chapter {
     let mut rows = Vec::new();
     for (kept, chip) in results.kept.iter().zip(&results.chips) {
         let report = &kept.report;
@@ -79,14 +85,6 @@ pub(in crate::document) fn commands(results: &Results, noted: &Results) -> Chapt
     let notes = said.chain(results.kept.iter().flat_map(|kept| of(kept, unknown(kept).into_iter().collect())));
     blocks.extend(Sheet::new("Notes", &["command", "note"], &[], notes.collect()).block());
     Chapter { id: "commands", heading: "Commands, seeds and versions", blocks }
-}
-
-/// The chapter, with the commands that repeat its tables.
-pub(super) fn with_commands(mut chapter: Chapter, others: &Results) -> Chapter {
-    let keys = compose::keys(chapter.id);
-    let has = |kept: &&Kept| kept.report.tables.iter().any(|table| keys.contains(&table.key) && !table.rows.is_empty());
-    chapter.blocks.extend(repeats(others.kept.iter().filter(has)));
-    chapter
 }
 
 /// The commands of results, as a list.
@@ -133,21 +131,6 @@ fn command(invocation: &str) -> String {
     shlex::try_join(kept.iter().map(String::as_str)).unwrap_or_else(|_| invocation.into())
 }
 
-/// The versions that gave results, with their commits.
-pub(in crate::document) fn versions(results: &Results) -> String {
-    results.kept.iter().map(version).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
-}
-
-/// The seeds of results, in a sentence.
-pub(in crate::document) fn seeds(results: &Results) -> String {
-    let seeds: BTreeSet<u64> = results.kept.iter().filter_map(|kept| kept.report.seed).collect();
-    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-    format!(
-        "Seeds: {}. The same seed gives the same operands on every device, on any machine and any number of threads.",
-        if seeds.is_empty() { "none".into() } else { seeds.join(", ") }
-    )
-}
-
 /// The version and the commit that gave a result.
 fn version(kept: &Kept) -> String {
     let commit = kept.commit.as_ref().map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
@@ -155,14 +138,18 @@ fn version(kept: &Kept) -> String {
 }
 
 /// The devices, each once, with their drivers and versions.
-pub(in crate::document) fn devices(results: &Results) -> Sheet {
+fn devices(results: &Results) -> Sheet {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut add = |name: String, description: &str, details: String| {
-        let agrees = |known: &str| known == details || known.is_empty() || details.is_empty();
-        match rows.iter().position(|row| row[0] == name && row[2] == description && agrees(&row[3])) {
-            Some(_) if details.is_empty() => (),
-            Some(at) => rows[at][3] = details,
-            None => rows.push(vec![name, String::new(), description.into(), details]),
+        let device = sheets::short(&chip(&Identity::new(name.as_str(), description)));
+        // Some results say more of a device than others.
+        let is_it = |row: &Vec<String>| {
+            (&row[0], &row[1]) == (&device, &name) && (row[3].contains(&details) || details.contains(&row[3]))
+        };
+        match rows.iter_mut().find(|row| is_it(row)) {
+            Some(row) if row[3].len() < details.len() => row[3] = details,
+            Some(_) => (),
+            None => rows.push(vec![device, name, description.into(), details]),
         }
     };
     for kept in &results.kept {
@@ -175,10 +162,6 @@ pub(in crate::document) fn devices(results: &Results) -> Sheet {
                 add(line.text("device").into(), line.text("description"), line.text("details").into());
             }
         }
-    }
-    for row in &mut rows {
-        row[1] = sheets::short(&chip(&crate::device::Identity::new(row[0].as_str(), row[2].as_str())));
-        row.swap(0, 1);
     }
     Sheet::new("Devices", &[sheets::DEVICE, "asked for as", "description", "details"], &[], rows)
 }

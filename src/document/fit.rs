@@ -1,6 +1,6 @@
 //! The length of a paper: its longest tables are cut until it has its pages.
 
-use crate::document::{Block, Document, Sheet, latex};
+use super::{Block, Document, Sheet, latex};
 
 /// Points of text on a page, less what breaks between pages leave empty.
 const PAGE: f64 = 670.0;

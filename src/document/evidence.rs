@@ -2,19 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::{Study, short};
+use super::{
+    Block, Chapter,
+    arithmetic::class_of,
+    article::Study,
+    results::chip_of,
+    rows::{Rows, together},
+    sheets::{Sheet, short},
+};
 use crate::{
-    COMMIT, VERSION,
     arithmetic::EvidenceKind,
-    base::distinct::distinct,
-    document::{
-        Block, Chapter, Results, Sheet,
-        appendix::{devices, listed, seeds, sheets, versions},
-        arithmetic::class_of,
-        citations,
-        results::chip_of,
-        rows::{Rows, together},
-    },
+    base::{distinct::distinct, sentence::listed},
     isa,
     report::{Table, counted, grouped},
 };
@@ -107,64 +105,49 @@ impl Evidence {
             .collect();
         let new = self.of_kind(EvidenceKind::Measured);
         let new = new.filter(|cell| !stated.contains(&[cell.device.clone(), cell.class.clone(), cell.feature.clone()]));
-        let groups = together(new.map(|cell| ((cell.device.clone(), cell.class.clone()), cell.feature.clone())));
-        let rows: Vec<_> =
-            groups.into_iter().map(|((device, class), features)| vec![device, class, features.join(", ")]).collect();
+        let groups = together(new.map(|cell| ((&cell.device, &cell.class), &cell.feature[..]))).into_iter();
+        let rows = groups.map(|((device, class), all)| vec![device.clone(), class.clone(), all.join(", ")]);
         let caption = "New: features that were measured, and that no publication in our table states of this device";
-        Sheet::new(caption, &[sheets::DEVICE, "instructions", "features"], &[], rows).full()
+        Sheet::by_device(caption, &["instructions", "features"], &[], rows).block()
+    }
+
+    /// The number of features of each device, by source.
+    pub(super) fn sources(&self) -> Sheet {
+        let of_kind = |kind| {
+            let groups = together(self.of_kind(kind).map(|cell| (&cell.rests_on, (&cell.device, ())))).into_iter();
+            groups.map(move |(source, devices)| {
+                let counts = together(devices).into_iter();
+                let counts: Vec<String> = counts.map(|(device, all)| format!("{device}: {}", all.len())).collect();
+                let source = source.strip_prefix(&format!("{}: ", kind.name())).unwrap_or(source);
+                vec![kind.name().into(), source.into(), counts.join("; ")]
+            })
+        };
+        let rows = EvidenceKind::ALL.into_iter().flat_map(of_kind).collect();
+        let labels = ["evidence", "source", "number of features by device"];
+        Sheet::new("Evidence of the features: a measurement, or the source of the model", &labels, &[], rows)
     }
 }
 
-/// Makes the chapter of devices and evidence.
-pub(super) fn setup(study: &Study, results: &Results) -> Chapter {
-    let said = format!(
-        "Results by tcnum {}; document by tcnum {VERSION}, commit {}. {} A model is a description of a chip that the program executes; its \
-         results are not measurements. A feature is found by directed inputs: operands for which its possible values give different D. The \
-         supplement has an input for each finding, all tables, and the commands that repeat them.",
-        versions(results),
-        citations::short(COMMIT),
-        seeds(results)
-    );
-    let mut blocks = vec![Block::Text(said)];
-    blocks.extend(devices(results).full());
-    let of_kind = |kind: EvidenceKind| {
-        let groups = together(study.evidence.of_kind(kind).map(|cell| (&cell.rests_on, &cell.device))).into_iter();
-        groups.map(move |(source, devices)| (kind, source, devices))
-    };
-    let groups = EvidenceKind::ALL.into_iter().flat_map(of_kind);
-    let row = |(kind, source, devices): (EvidenceKind, &String, Vec<&String>)| {
-        let counts = together(devices.into_iter().map(|device| (device, ()))).into_iter();
-        let counts: Vec<String> = counts.map(|(device, all)| format!("{device}: {}", all.len())).collect();
-        let source = source.strip_prefix(&format!("{}: ", kind.name())).unwrap_or(source);
-        vec![kind.name().into(), source.into(), counts.join("; ")]
-    };
-    let labels = ["evidence", "source", "number of features by device"];
-    let caption = "Evidence of the features: measured on a chip, or the source of the model";
-    blocks.extend(Sheet::new(caption, &labels, &[], groups.map(row).collect()).full());
-    Chapter { id: "setup", heading: "Devices and evidence", blocks }
-}
-
 /// Makes the chapter of limits, each a sentence on these results.
-pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
-    let models: Vec<String> = results.simulated().iter().map(|(chip, _)| short(chip)).collect();
+pub(super) fn limits(study: &Study) -> Chapter {
+    let models: Vec<String> = study.results.simulated().iter().map(|(chip, _)| short(chip)).collect();
     let evidence = &study.evidence;
     let mut said = Vec::new();
     if !models.is_empty() {
         said.push(format!(
-            "No chip was run for {}: models gave these results. An error of a model is an error of this paper.",
+            "No chip was run for {}: models gave these results. An error of a model is an error of this document.",
             listed(&models)
         ));
     }
-    let cells = evidence.of_kind(EvidenceKind::Assumed);
-    let assumed = together(cells.map(|cell| (&cell.device, cell.feature.clone()))).into_iter();
-    let assumed: Vec<String> =
-        assumed.map(|(device, features)| format!("{device}: {}", distinct(features).join(", "))).collect();
+    let assumed: Vec<&EvidenceCell> = evidence.of_kind(EvidenceKind::Assumed).collect();
     if !assumed.is_empty() {
+        let by_device = together(assumed.iter().map(|cell| (&cell.device, &cell.feature[..]))).into_iter();
+        let by_device = by_device.map(|(device, features)| format!("{device}: {}", distinct(features).join(", ")));
         said.push(format!(
             "{} of {} features are assumed, because no public source has them, and were never measured. {}.",
-            evidence.of_kind(EvidenceKind::Assumed).count(),
+            assumed.len(),
             evidence.cells.len(),
-            assumed.join("; ")
+            by_device.collect::<Vec<_>>().join("; ")
         ));
     }
     if evidence.hidden > 0 {
@@ -173,25 +156,25 @@ pub(super) fn limits(study: &Study, results: &Results) -> Chapter {
             evidence.hidden
         ));
     }
-    said.push("A feature is what directed inputs show; other inputs may show more. Equal results do not show how a chip computes.".into());
     let asked: usize = study.all.iter().map(|one| one.instructions.len()).sum();
     if asked > 0 {
         said.push(format!(
-            "The features belong to {}. Other shapes of a class may group their terms in another way.",
+            "A feature is what directed inputs show; other inputs may show more. The features belong to {}. Other shapes of a class may \
+             group their terms in another way.",
             counted(asked as u64, "instruction")
         ));
     }
     let verified = study.others.table("verification");
     let compared: i64 = verified.iter().flat_map(|table| Rows(table).iter()).map(|line| line.count("compared")).sum();
-    said.push(match compared {
-        0 => "These results have no comparison of a chip with its model on random operands.".into(),
-        count => format!(
-            "{} results were compared with models in every bit. A difference on operands that no regime draws is not seen.",
-            grouped(count)
-        ),
-    });
-    if let failed @ [_, ..] = &results.failed()[..] {
-        said.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", ")));
+    if compared > 0 {
+        said.push(format!(
+            "{} results were compared with models in every bit. A difference on operands that no regime draws is not seen. Equal results do \
+             not show how a chip computes, only that no compared input distinguishes it from the model.",
+            grouped(compared)
+        ));
+    } else if asked > 0 {
+        said.push("These results have no comparison of a chip with its model on random operands.".into());
     }
-    Chapter { id: "limits", heading: "Threats to validity", blocks: vec![Block::List(said)] }
+    let blocks = if said.is_empty() { Vec::new() } else { vec![Block::List(said)] };
+    Chapter { id: "limits", heading: "Limits", blocks }
 }

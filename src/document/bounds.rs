@@ -1,16 +1,16 @@
 //! Bounds of the errors of products, in the arithmetic of each device.
 
-use super::{listed, short};
+use super::{
+    Block, Chapter, Results, Source,
+    arithmetic::Arithmetic,
+    rows::Rows,
+    sheets::{Sheet, short},
+};
 use crate::{
     Result,
     arithmetic::Model,
     base::distinct::distinct,
     bound::{Adversary, explain::explain, tables::relative_of},
-    document::{
-        Block, Chapter, Results, Sheet, Source,
-        arithmetic::Arithmetic,
-        rows::{Rows, together},
-    },
     isa,
     product::{Schedule, bound::Claim},
     report::{Report, three_digits},
@@ -59,10 +59,7 @@ impl Bounds {
 
     /// The chapter.
     pub(super) fn chapter(&self) -> Chapter {
-        let rows = together(self.0.iter().map(|(device, cells)| (row(cells), device.clone()))).into_iter();
-        let rows: Vec<Vec<String>> =
-            rows.map(|(cells, devices)| [listed(&distinct(devices))].into_iter().chain(cells).collect()).collect();
-        if rows.is_empty() {
+        if self.0.is_empty() {
             return Chapter { id: "bounds", heading: "Bounds", blocks: Vec::new() };
         }
         let exceeded = self.0.iter().filter(|(_, cells)| cells.numbers[3] > cells.numbers[5]).count();
@@ -79,28 +76,20 @@ impl Bounds {
             self.0.len()
         );
         let key = Some("higham2002accuracy,blanchard2020mixed".into());
-        let labels = [
-            "device",
-            "instruction",
-            "lost in an operation, at most",
-            "r",
-            "s",
-            "bound",
-            "attained",
-            "gamma_k",
-            "block",
-        ];
+        let labels =
+            ["instruction", "lost in an operation, at most", "r", "s", "bound", "attained", "gamma_k", "block"];
         let caption = format!("Bounds relative to S, for k = {TERMS} from the column bound on");
         let mut blocks = vec![Block::Source(Source { text: formula, key })];
-        blocks.extend(Sheet::new(caption, &labels, &[3, 4, 5, 6, 7, 8], rows).full());
+        let rows = self.0.iter().map(|(device, cells)| row(device, cells));
+        blocks.extend(Sheet::by_device(caption, &labels, &[3, 4, 5, 6, 7, 8], rows).full());
         Chapter { id: "bounds", heading: "Bounds", blocks }
     }
 }
 
-fn row(cells: &BoundCells) -> Vec<String> {
+fn row(device: &str, cells: &BoundCells) -> Vec<String> {
     let text = |number: &f64| if number.is_finite() { three_digits(*number) } else { "none".into() };
     let numbers = cells.numbers.iter().map(text);
-    [cells.instruction.clone(), cells.losses.clone()].into_iter().chain(numbers).collect()
+    [device, &cells.instruction, &cells.losses].into_iter().map(String::from).chain(numbers).collect()
 }
 
 /// The bound of an instruction in a model; `None` if it makes no products or no errors.

@@ -1,13 +1,9 @@
 //! Commands of an appendix.
 
-use std::collections::HashSet;
-
 use serde::Deserialize;
 
-use crate::{
-    device::DeviceName,
-    document::{Subject, Work},
-};
+use super::{Subject, Work};
+use crate::{base::distinct::distinct, device::DeviceName};
 
 /// The commands, as a TOML table.
 const COMMANDS: &str = include_str!("commands.toml");
@@ -51,8 +47,7 @@ impl Commands {
 
     /// The commands for `devices`, each device once, in their order.
     fn of(&self, devices: &[DeviceName]) -> Vec<Work> {
-        let mut seen = HashSet::new();
-        let all: Vec<String> = devices.iter().filter(|device| seen.insert(*device)).map(ToString::to_string).collect();
+        let all = distinct(devices.iter().map(ToString::to_string));
         let work = |command: &String, devices: Vec<String>| Work {
             words: command.split(' ').map(String::from).collect(),
             devices,
