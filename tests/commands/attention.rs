@@ -9,11 +9,14 @@ use crate::{
 
 /// Writes an array of f32 that NumPy would write.
 fn write(path: &Path, shape: &str, numbers: &[f32]) {
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
+    let data: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    write_array(path, "<f4", shape, &data);
+}
+
+fn write_array(path: &Path, kind: &str, shape: &str, data: &[u8]) {
+    let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}");
     header.push_str(&" ".repeat(117 - header.len()));
-    let mut bytes = [&b"\x93NUMPY\x01\x00\x76\x00"[..], header.as_bytes(), b"\n"].concat();
-    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-    std::fs::write(path, bytes).unwrap();
+    std::fs::write(path, [&b"\x93NUMPY\x01\x00\x76\x00"[..], header.as_bytes(), b"\n", data].concat()).unwrap();
 }
 
 #[test]
@@ -42,6 +45,11 @@ fn attention_is_judged_and_bad_input_is_named() {
     let answer = validate_report(&refused.stdout)["answer"].to_string();
     assert!(answer.contains("2 of 4 elements are outside") && answer.contains("The mask is causal"), "{answer}");
     assert_eq!(run(&wrong, &q, &k, &["--causal"]).status, 0);
+    // A mask of Booleans of NumPy: the same one.
+    let mask = path("mask.npy");
+    write_array(mask.as_ref(), "|b1", "2, 2", &[1, 0, 1, 1]);
+    assert_eq!(run(&wrong, &q, &k, &["--mask", &mask]).status, 0);
+    assert_eq!(run(&o, &q, &k, &["--mask", &mask]).status, 1);
     for (run, words) in [
         (run(&o, &nan, &k, &[]), "Q holds a NaN in head 0, row 0, column 1"),
         (run(&o, &q, &short, &[]), "the same number of keys"),

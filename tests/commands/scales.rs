@@ -249,6 +249,45 @@ fn values_that_no_weight_has_come_first_and_are_in_no_mean() {
     assert!(document["tables"].get("quantisation").is_none_or(|rows| rows.as_array().is_some_and(Vec::is_empty)));
 }
 
+/// Found by a review: the root of the sum of squares was called a magnitude, and what overflowed was not seen.
+#[test]
+fn a_conversion_names_the_largest_magnitude_and_no_sum() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, out] = ["w.safetensors", "out.safetensors"].map(|name| folder.path().join(name));
+    let [input, out] = [&input, &out].map(|path| path.to_str().unwrap());
+    write(Path::new(input), &[("w", &[512, 512], "f32")]);
+    let largest = |first: f32, others: f32, to: &str| {
+        let mut all = Arrays::read(Path::new(input)).unwrap();
+        let values = (0..512 * 512).map(|at| if at == 0 { first } else { others });
+        all.arrays[0].bytes = values.flat_map(f32::to_le_bytes).collect::<Vec<u8>>().into();
+        all.write(Path::new(input)).unwrap();
+        answer(&["convert", "--to", to, "--input", input, "--out", out])
+    };
+    let text = largest(2e6, 2e6, "bf16");
+    assert!(!text.contains("magnitudes up to"), "{text}");
+    for to in ["bf16", "e4m3", "mxfp4"] {
+        let text = largest(2e9, 0.02, to);
+        assert!(text.starts_with("'w' holds magnitudes up to 2.00e+09. "), "{to}: {text}");
+    }
+}
+
+#[test]
+fn an_infinite_scale_is_a_doubt_and_its_values_are_no_codes_of_another_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    write(&path, &[("l.weight", &[256, 256], "e4m3"), ("l.weight_scale_inv", &[2, 2], "f32")]);
+    let mut all = Arrays::read(&path).unwrap();
+    let scales = [1e-4f32, f32::INFINITY, 1e-4, 1e-4];
+    let array = all.arrays.iter_mut().find(|array| array.name.ends_with("scale_inv")).unwrap();
+    array.bytes = scales.iter().flat_map(|scale| scale.to_le_bytes()).collect::<Vec<u8>>().into();
+    let codes = all.arrays.iter_mut().find(|array| array.name == "l.weight").unwrap();
+    codes.bytes = (0..256 * 256u32).map(|at| 1 + (at * 37 % 126) as u8).collect::<Vec<u8>>().into();
+    all.write(&path).unwrap();
+    let row = report(&["inspect", path.to_str().unwrap()])["tables"]["checkpoint_tensors"][0].clone();
+    let doubt = row["doubt"].as_str().unwrap();
+    assert!(doubt.contains("1 scale is infinite") && !doubt.contains("fnuz"), "{row}");
+}
+
 #[test]
 fn a_description_that_names_a_decoded_method_is_no_contradiction() {
     let folder = tempfile::tempdir().unwrap();

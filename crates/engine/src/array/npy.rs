@@ -164,6 +164,9 @@ fn kind(descr: &str) -> Result<ElementKind> {
         let spelling = descr.strip_prefix(['<', '|'])?;
         FOREIGN.iter().find(|(known, ..)| *known == spelling)
     };
+    if descr == "|b1" {
+        return Ok(ElementKind { content: Content::Other("BOOL"), bytes: 1, untyped: false });
+    }
     let untyped = listed.is_none();
     match listed.or_else(foreign) {
         Some((_, Some(format), bytes)) => Ok(ElementKind { content: named(format), bytes: *bytes, untyped: false }),

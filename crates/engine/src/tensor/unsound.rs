@@ -2,8 +2,6 @@
 
 use crate::report::{counted, three_digits};
 
-/// Largest magnitude that a weight or a buffer of a model has.
-const REASON: f64 = 1e9;
 /// Tensors that the sentence names.
 const NAMED: usize = 3;
 
@@ -17,11 +15,14 @@ pub struct UnsoundValues {
 }
 
 impl UnsoundValues {
+    /// Largest magnitude that a weight or a buffer of a model has.
+    pub const REASON: f64 = 1e9;
+
     /// Adds a tensor; returns true if it has such values.
     ///
     /// It has these numbers of NaNs and infinities, and this largest finite magnitude.
     pub fn add(&mut self, name: &str, [nan, infinite]: [u64; 2], largest: Option<f64>) -> bool {
-        let beyond = largest.filter(|largest| *largest > REASON);
+        let beyond = largest.filter(|largest| *largest > UnsoundValues::REASON);
         if nan == 0 && infinite == 0 && beyond.is_none() {
             return false;
         }

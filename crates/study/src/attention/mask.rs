@@ -68,7 +68,6 @@ impl AddedScores {
                 let (_, codes) = array.codes(None)?;
                 codes.iter().map(|code| format.to_f64(code)).collect()
             }
-            // NumPy has bytes for Booleans.
             Content::Unsigned(1) | Content::Other("BOOL") => {
                 array.bytes.iter().map(|byte| if *byte != 0 { 0.0 } else { f64::NEG_INFINITY }).collect()
             }

@@ -23,7 +23,7 @@ use std::{
 
 use super::{
     model::{TargetRecipe, is_folder, is_gguf},
-    target::TargetTensor,
+    target::{TargetTensor, largest_magnitude},
 };
 use crate::{
     Error, Result,
@@ -248,9 +248,12 @@ impl FileConversion {
                 error => error.within(format!("{}: array '{}'", input.display(), tensor.name)),
             };
             let deviations = deviations.map_err(place)?;
-            // The root of the sum of squares bounds the largest magnitude.
             let losses = &deviations.losses;
-            unsound.add(tensor.name, [losses.nan, losses.infinite], Some(losses.energies.signal.sqrt()));
+            // The root of the sum of squares bounds the magnitudes that have a finite result.
+            let may_be_large =
+                losses.saturated + losses.void > 0 || losses.energies.signal.sqrt() > UnsoundValues::REASON;
+            let largest = if may_be_large { largest_magnitude(tensor).map_err(place)? } else { None };
+            unsound.add(tensor.name, [losses.nan, losses.infinite], largest);
             rows.push(row(tensor, &target.to, &deviations));
         }
         writer.finish()?;

@@ -386,6 +386,14 @@ fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) 
     Ok(codes[best.unwrap_or(0)])
 }
 
+/// The largest finite magnitude of a tensor; `None` without finite values.
+///
+/// # Errors
+/// The tensor cannot be read; a signal.
+pub(super) fn largest_magnitude(source: &SourceTensor) -> Result<Option<f64>> {
+    Ok(Largest::of(source)?.finite.map(|largest| largest.to_f64()))
+}
+
 /// Largest finite magnitude of a tensor.
 #[derive(Debug, Default)]
 struct Largest {

@@ -58,7 +58,8 @@ impl Shortfall {
         let pairs: Vec<(u64, u64, u64)> = missed.iter().map(|at| (d.get(*at), given.get(*at), 1)).collect();
         let held: Vec<(u64, u64, u64)> =
             held_out.iter().map(|kind| (kind.original.device, kind.original.model, kind.count)).collect();
-        let noun = if missed.len() > EXAMINED { "examined missed output" } else { "missed output" };
+        let all = missed.len() <= EXAMINED && held_out.is_empty();
+        let noun = if all { "missed output" } else { "examined missed output" };
         Shortfall {
             asked: counts(part.d, &pairs, Some(d)),
             held_out: counts(part.d, &held, None),

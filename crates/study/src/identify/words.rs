@@ -56,7 +56,7 @@ fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &s
             )
         }
         (outcome, false) => {
-            let no = if outcome == "unfinished" { "So far no rule" } else { "No rule" };
+            let no = if outcome == "unfinished" { "So far no rule" } else { "No rule that was found" };
             let said: String =
                 shortfall.sentence().iter().chain(&shortfall.common).map(|sentence| format!(" {sentence}")).collect();
             format!("{no} gives all answers of {i} on {device}. The nearest: {arithmetic} It misses {support}.{said}")

@@ -84,6 +84,15 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
             }
         }
     }
+    // A bias of q or k has an element for each row.
+    if let [rows] = one.read_shape[..]
+        && [first.0, second.0]
+            .iter()
+            .zip([&one, &other])
+            .any(|(file, tensor)| file.unpaired(&tensor.name, rows).is_some())
+    {
+        (one.read_shape, other.read_shape) = (vec![rows, 1], vec![rows, 1]);
+    }
     let (first, second): (Side, Side) = ((first.0, &one), (second.0, &other));
     // Rows of q and k lie in pairs in GGUF, and not in other files.
     let rows = |(checkpoint, tensor): Side| checkpoint.unpaired(&tensor.name, Matrices::of(&tensor.read_shape).rows);

@@ -65,6 +65,7 @@ pub(crate) struct Counts {
     pub(crate) infinite: u64,
     pub(super) negative_zeros: u64,
     pub(crate) nan_scales: u64,
+    pub(crate) infinite_scales: u64,
     pub(crate) negative_scales: u64,
     blocks: u64,
     full: u64,
@@ -87,6 +88,7 @@ impl Counts {
             infinite: self.infinite + other.infinite,
             negative_zeros: self.negative_zeros + other.negative_zeros,
             nan_scales: self.nan_scales + other.nan_scales,
+            infinite_scales: self.infinite_scales + other.infinite_scales,
             negative_scales: self.negative_scales + other.negative_scales,
             blocks: self.blocks + other.blocks,
             full: self.full + other.full,
@@ -159,6 +161,7 @@ fn counts(
     counts.marks = Marks::of(reader, quantised, Matrices::of(&tensor.read_shape), piece, &scales)?;
     for scale in scales {
         counts.nan_scales += u64::from(scale.is_nan());
+        counts.infinite_scales += u64::from(scale.is_infinite());
         counts.negative_scales += u64::from(scale < 0.0);
     }
     let Sharing::Block(1, width) = quantised.sharing else { return Ok(counts) };

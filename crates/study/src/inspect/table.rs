@@ -208,18 +208,21 @@ fn unsigned_zero(format: &str, survey: &Survey) -> Option<String> {
         _ => return None,
     };
     let count = survey.counts.nan + survey.counts.infinite;
-    (count > 0 && survey.counts.negative_zeros == 0 && survey.counts.nan_scales == 0).then(|| {
+    // Codes times such scales are NaN or infinite, too.
+    let by_scales = survey.counts.nan_scales + survey.counts.infinite_scales > 0;
+    (count > 0 && survey.counts.negative_zeros == 0 && !by_scales).then(|| {
         let often = if count == 1 { "once".to_string() } else { format!("{count} times") };
         format!("codes may be {other}, whose values are half of these: {codes} {often}, and 0x80 never")
     })
 }
 
-/// Doubts about the scales of a tensor: NaN, negative, or with values that weights do not have.
+/// Doubts about the scales of a tensor: NaN, infinite, negative, or with values that weights do not have.
 fn unlikely(quantised: &Quantised, survey: &Survey) -> Vec<String> {
     let mut doubts = Vec::new();
-    let (nan, negative) = (survey.counts.nan_scales, survey.counts.negative_scales);
+    let (nan, infinite, negative) =
+        (survey.counts.nan_scales, survey.counts.infinite_scales, survey.counts.negative_scales);
     let negative = if quantised.signed { 0 } else { negative };
-    for (count, what) in [(nan, "NaN"), (negative, "negative")] {
+    for (count, what) in [(nan, "NaN"), (infinite, "infinite"), (negative, "negative")] {
         match count {
             0 => {}
             1 => doubts.push(format!("1 scale is {what}")),
