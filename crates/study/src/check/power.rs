@@ -130,7 +130,9 @@ pub struct Missed {
     ///
     /// `None` for tests of all elements together.
     pub last_k: Option<usize>,
-    /// The largest relative error of all elements, exact but for D's rounding, that it passes; `None` likewise, or if it passes any.
+    /// The largest relative error of all elements that it passes; `None` likewise, or if it passes any.
+    ///
+    /// The elements are exact but for D's rounding.
     pub factor: Option<f64>,
     /// The largest error in an element that it passes.
     pub error: Option<f64>,
@@ -199,7 +201,9 @@ fn missed(test: &Test, at: usize, tried: &[Faulty], trials: &[FaultFound], k: us
     }
 }
 
-/// The largest f for which `exact` times 1 + f and 1 - f, rounded to D, are both at most `allowed` away from `exact`.
+/// The largest relative error f of an element that is allowed.
+///
+/// `exact` times 1 + f and 1 - f, rounded to D, are both at most `allowed` away from `exact`.
 fn largest_factor(d: &Format, allowed: f64, exact: f64) -> f64 {
     if d.is_integer() || allowed.is_infinite() {
         return allowed / exact;

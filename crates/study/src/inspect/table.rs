@@ -216,7 +216,7 @@ fn unsigned_zero(format: &str, survey: &Survey) -> Option<String> {
     })
 }
 
-/// Doubts about the scales of a tensor: NaN, infinite, negative, or with values that weights do not have.
+/// Doubts about the scales of a tensor: NaN, infinite, negative, or unlike those of weights.
 fn unlikely(quantised: &Quantised, survey: &Survey) -> Vec<String> {
     let mut doubts = Vec::new();
     let (nan, infinite, negative) =
