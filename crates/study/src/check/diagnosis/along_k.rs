@@ -315,7 +315,7 @@ pub(super) fn block_factors(elements: &Elements, cause: Cause) -> Result<Option<
     Ok(elements.named(cause, (lines * count) as f64 * MOST_EVIDENCE, words, fit))
 }
 
-/// Numbers that leave each equation an error of at most 1, or the last of some tries; `None` where they are not determined.
+/// Numbers that leave each equation an error of at most 1, or the last that were tried.
 ///
 /// Least squares, in which equations with large errors then weigh more (Lawson's algorithm for the smallest largest error).
 fn within_one(count: usize, equations: &[(Vec<f64>, f64)]) -> Option<Vec<f64>> {
