@@ -457,9 +457,6 @@ fn joined(schedule: &Schedule, several: bool, narrow: bool) -> Vec<Schedule> {
 fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)> {
     let width = plain.instruction.k;
     let multiple = |k: &usize| k.is_multiple_of(width);
-    if plain.order == KOrder::Descending {
-        return vec![(None, None)];
-    }
     let mut all = vec![(None, None)];
     if let Some(scales) = &plain.scales {
         // A promoted sum has one scale of A and one of B.
