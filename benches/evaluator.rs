@@ -1,6 +1,6 @@
 //! Speed of the evaluators in dot-product-adds on Normal(0, 1) operands: the fast one on one core and on two, the
 //! reference one on one core, and beside them the exact reference (the sum in integers, and its correct rounding).
-//! The fast one also on the adversarial operands of `tcnum verify`, many of which are infinite, NaN or subnormal.
+//! The fast one runs on the adversarial operands of `tcnum verify` as well: many are infinite, NaN or subnormal.
 
 use std::{hint::black_box, time::Duration};
 

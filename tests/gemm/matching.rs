@@ -370,13 +370,77 @@ fn a_small_narrow_d_leaves_the_instruction_open_and_names_the_usual_one() {
 
 #[test]
 fn a_wide_d_decides_every_aspect() {
-    let schedule = changed("wgmma.m64n8k16.f32.f16.f16", |s| s.split.count = 4);
+    let schedule = changed("wgmma.m64n8k16.f32.f16.f16", |_| ());
     let factors = operands(&schedule, 1000);
     let report = matched(&factors, &computed("hopper", &schedule, &factors), &[], 0);
     let decisions = report["tables"]["schedule_decisions"].as_array().unwrap();
     assert!(decisions.iter().all(|row| row["decided"] == true), "{report}");
     let split = decisions.iter().find(|row| row["aspect"] == "split").unwrap();
-    assert_eq!(split["usual"], "split-k of 4 parts of 256");
+    assert_eq!(split["usual"], "k in one part");
+}
+
+#[test]
+fn what_another_spelling_of_the_same_sum_has_is_not_decided() {
+    let [promotes, slices, splits] = [
+        changed("wgmma.m64n8k16.f32.f16.f16", |s| s.promote = Some(64)),
+        changed("wgmma.m64n8k16.f32.f16.f16", |s| {
+            s.accumulators = Accumulators { count: 2, granule: 32, ..s.accumulators };
+        }),
+        changed("wgmma.m64n8k16.f32.f16.f16", |s| s.split.count = 4),
+    ];
+    let untried = changed("wgmma.m64n8k16.f32.f16.f16", |s| s.promote = Some(48));
+    let halves = changed("wgmma.m64n8k16.f32.f16.f16", |s| (s.split.count, s.split.join) = (4, PartJoin::Halves));
+    for (schedule, k, first, other, open) in [
+        (promotes, 512, "promoted to f32 every 64", "split-k of 8 parts of 64, joined in f32 in order", "promotion"),
+        (untried, 512, "promoted to f32 every 48", "split-k of 11 parts of 48, joined in f32 in order", "promotion"),
+        (slices, 512, "2 parts of 256 in pieces of 32 in turn", "in 2 accumulators of 32 k in turn", "accumulators"),
+        (splits, 1024, "split-k of 4 parts of 256", "promoted to f32 every 256", "promotion"),
+        (
+            halves,
+            1024,
+            "split-k of 4 parts of 256",
+            "in 4 accumulators of 256 k in turn, joined by halves",
+            "accumulators",
+        ),
+    ] {
+        let factors = operands(&schedule, k);
+        let d = computed("hopper", &schedule, &factors);
+        let report = matched(&factors, &d, &["--model", "hopper"], 0);
+        let decisions = report["tables"]["schedule_decisions"].as_array().unwrap();
+        for row in decisions {
+            let is_open = ["split", open, "accumulators"].contains(&row["aspect"].as_str().unwrap());
+            assert_eq!((&row["decided"], &row["spelling"]), (&(!is_open).into(), &is_open.into()), "{row}");
+        }
+        let matches = report["tables"]["matches"].as_array().unwrap();
+        assert!(matches[0]["schedule"].as_str().unwrap().contains(first), "{report}");
+        assert!(report["answer"].as_str().unwrap().contains("; or, the same sum, "), "{report}");
+        assert!(matches.iter().any(|row| row["schedule"].as_str().unwrap().contains(other)), "{report}");
+        // Operands that nobody searched tell no two spellings apart.
+        let others = Factors::new(matrix(24, k, schedule.instruction.a, 91), matrix(k, 40, schedule.instruction.b, 92));
+        let wanted = computed("hopper", &schedule, &others);
+        for row in matches {
+            let spelled = Schedule::parse(row["schedule_file"].as_str().unwrap(), "found").unwrap();
+            assert_eq!(computed("hopper", &spelled, &others), wanted, "{row}");
+        }
+    }
+}
+
+#[test]
+fn a_split_whose_parts_are_rounded_is_no_spelling_of_a_promotion() {
+    let schedule = changed("wgmma.m64n8k16.f32.f16.f16", |s| {
+        (s.split.count, s.split.join) = (4, PartJoin::Output);
+        s.output.format = format::find("f16").unwrap();
+    });
+    let factors = operands(&schedule, 1024);
+    let report = matched(&factors, &computed("hopper", &schedule, &factors), &["--model", "hopper"], 0);
+    let decisions = report["tables"]["schedule_decisions"].as_array().unwrap();
+    assert!(decisions.iter().any(|row| row["aspect"] == "split" && row["decided"] == true), "{report}");
+}
+
+#[test]
+fn a_promotion_of_descending_k_is_found() {
+    let schedule = changed("wgmma.m64n8k16.f32.f16.f16", |s| (s.order, s.promote) = (KOrder::Descending, Some(128)));
+    found_again("hopper", &schedule, &operands(&schedule, 512), &[]);
 }
 
 #[test]

@@ -1,19 +1,21 @@
 //! Faults of kernels: which one explains the errors of O, and which ones the bound would miss.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use super::{
     AttentionClaim, Causal, Mask, Operands, RowPlace, ScoreExtents,
     claim::Constants,
     row::{BoundedElement, RowState, RowSums, Scores, Weights},
 };
-use crate::{Result, base::work};
+use crate::{Result, base::work, product::places};
 
 /// Keys of the pieces of which dropped tiles are made, and sizes of such tiles.
 const PIECE: usize = 16;
 const TILES: [usize; 4] = [16, 32, 64, 128];
 /// Rows on which faults are tried.
 const ROWS: usize = 16;
+/// Lists of [`rows_by_error`].
+const LISTS: usize = 3;
 
 /// The difference of a faulty kernel from a right one.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,8 +52,12 @@ pub struct Fault {
 pub struct AttentionCause {
     /// The first fault that explains every row that was tried; `None` if none does.
     pub fault: Option<Fault>,
-    /// Rows that were tried.
+    /// Heads or rows to which the fault is confined, in words; `None` for a fault of all rows.
+    pub region: Option<String>,
+    /// Rows with errors that were tried.
     pub rows: usize,
+    /// Rows without errors that were tried, where a fault explains the errors.
+    pub right: usize,
 }
 
 /// A fault, and how often the bound finds it.
@@ -173,6 +179,8 @@ impl Sums {
 /// A row, computed in full.
 struct SampledRow {
     place: RowPlace,
+    /// The list of places that it is of.
+    list: usize,
     /// Sums of the pieces of the keys; empty without a bound.
     pieces: Vec<Sums>,
     total: Sums,
@@ -189,7 +197,7 @@ pub(super) struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Computes at most [`ROWS`] of these rows, spread over all.
+    /// Computes at most [`ROWS`] rows of each list, spread over all of it.
     ///
     /// # Errors
     /// An interruption.
@@ -197,15 +205,19 @@ impl<'a> Trial<'a> {
         operands: &'a Operands,
         claim: &'a AttentionClaim,
         constants: &'a Constants,
-        places: &[RowPlace],
+        lists: &[Vec<RowPlace>],
     ) -> Result<Trial<'a>> {
         let trial = Trial { operands, claim, constants, rows: Vec::new(), faults: faults(operands, claim) };
-        let rows = work::map(spread(places, ROWS), |place| {
+        let places = lists
+            .iter()
+            .enumerate()
+            .flat_map(|(list, places)| spread(places, ROWS).into_iter().map(move |place| (list, place)));
+        let rows = work::map(places.collect::<Vec<_>>(), |(list, place)| {
             let pieces = trial.pieces(place, None).unwrap_or_default();
             let zero = Sums::zero(operands.v.columns);
             let total = pieces.iter().fold(zero, |sum, piece| sum.combined(piece, 1.0));
             let elements = total.elements(constants);
-            Ok(SampledRow { place, pieces, total, elements })
+            Ok(SampledRow { place, list, pieces, total, elements })
         })?;
         Ok(Trial { rows, ..trial })
     }
@@ -281,21 +293,37 @@ impl<'a> Trial<'a> {
         sums.elements(self.constants)
     }
 
-    /// The first fault that explains every row of the sample.
+    /// The first fault that explains the rows with errors, and as many of the others as a fault does.
+    ///
+    /// The lists are those of [`rows_by_error`].
     ///
     /// # Errors
     /// An interruption.
     pub(super) fn cause(&self) -> Result<AttentionCause> {
-        let explains = |fault: &Fault| {
-            self.rows.iter().all(|row| {
-                let Some(elements) = self.changed(row, &fault.change) else { return false };
-                let outputs = self.operands.o.row(row.place.head, row.place.row);
-                outputs.iter().zip(elements).all(|(o, element)| (o - element.exact).abs() <= element.bound)
-            })
+        let explains = |fault: &Fault, row: &SampledRow| {
+            // A row for which the fault has no bound says nothing against it, and nothing for it.
+            let Some(elements) = self.changed(row, &fault.change) else { return row.list > 0 };
+            let outputs = self.operands.o.row(row.place.head, row.place.row);
+            outputs
+                .iter()
+                .zip(elements)
+                .all(|(o, element)| (o - element.exact).abs() <= element.bound || self.constants.overflows(*o, element))
         };
-        let explained = work::map(&self.faults, |fault| Ok(explains(fault)))?;
-        let fault = self.faults.iter().zip(explained).find(|(_, explains)| *explains).map(|(fault, _)| fault.clone());
-        Ok(AttentionCause { fault, rows: self.rows.len() })
+        let list = |list: usize| self.rows.iter().filter(move |row| row.list == list);
+        let reach = |fault: &Fault| (0..LISTS).take_while(|at| list(*at).all(|row| explains(fault, row))).count();
+        let reaches = work::map(&self.faults, |fault| Ok(reach(fault)))?;
+        let farthest = self.faults.iter().zip(reaches).min_by_key(|(_, reach)| std::cmp::Reverse(*reach));
+        let (fault, reach) =
+            farthest.filter(|(_, reach)| *reach > 0).map_or((None, 0), |(fault, reach)| (Some(fault), reach));
+        let heads: BTreeSet<usize> = list(0).map(|row| row.place.head).collect();
+        let region = match (fault, reach) {
+            (None, _) | (_, LISTS) => None,
+            (_, 1) => Some("in the rows with errors alone".into()),
+            _ if heads.len() == 1 => Some(format!("in head {} alone", places(&heads))),
+            _ => Some(format!("in heads {} alone", places(&heads))),
+        };
+        let right = (1..reach).map(|at| list(at).count()).sum();
+        Ok(AttentionCause { fault: fault.cloned(), region, rows: list(0).count(), right })
     }
 
     /// The verdict of the bound on each fault.
@@ -326,6 +354,17 @@ impl<'a> Trial<'a> {
         }
         Ok(AttentionPower { rows: self.rows.len(), faults: power })
     }
+}
+
+/// Rows with errors, the other rows of their heads, and the rows of other heads.
+pub(super) fn rows_by_error(all: Vec<RowPlace>, errors: &BTreeSet<RowPlace>) -> [Vec<RowPlace>; LISTS] {
+    let heads: BTreeSet<usize> = errors.iter().map(|place| place.head).collect();
+    let mut lists: [Vec<RowPlace>; LISTS] = Default::default();
+    for place in all {
+        let list = if errors.contains(&place) { 0 } else { 1 + usize::from(!heads.contains(&place.head)) };
+        lists[list].push(place);
+    }
+    lists
 }
 
 /// At most `most` of these places, the first and the last among them.

@@ -92,9 +92,7 @@ impl Judged {
         let BoundedElement { exact, bound } = element;
         self.elements += 1;
         self.largest_bound = self.largest_bound.max(bound);
-        let may_overflow = exact.abs() + bound > constants.o.largest;
-        let has_other_sign = o * exact < 0.0;
-        if may_overflow && (!o.is_finite() || o.abs() == constants.o.largest) && !has_other_sign {
+        if constants.overflows(o, element) {
             (self.within, self.overflowed) = (self.within + 1, self.overflowed + 1);
             return;
         }

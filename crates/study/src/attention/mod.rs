@@ -99,10 +99,10 @@ fn complete(
         check.reference = precise::compare(operands, claim, constants, &fault::spread(&all, PRECISE_ROWS))?;
     }
     if check.judged.outside > 0 {
-        let places: Vec<RowPlace> = check.judged.rows.iter().copied().collect();
-        check.cause = Some(fault::Trial::new(operands, claim, constants, &places)?.cause()?);
+        let lists = fault::rows_by_error(all, &check.judged.rows);
+        check.cause = Some(fault::Trial::new(operands, claim, constants, &lists)?.cause()?);
     } else {
-        check.power = Some(fault::Trial::new(operands, claim, constants, &all)?.power()?);
+        check.power = Some(fault::Trial::new(operands, claim, constants, &[all])?.power()?);
     }
     Ok(())
 }

@@ -176,6 +176,12 @@ pub(super) struct BoundedElement {
 }
 
 impl Constants {
+    /// True if `o` overflowed as the element may.
+    pub(super) fn overflows(&self, o: f64, BoundedElement { exact, bound }: BoundedElement) -> bool {
+        let has_other_sign = o * exact < 0.0;
+        exact.abs() + bound > self.o.largest && (!o.is_finite() || o.abs() == self.o.largest) && !has_other_sign
+    }
+
     /// An element of O from sums over the keys of its row: of w v, and of the errors of w times |v|.
     ///
     /// `None` where the errors of the sum of weights reach half of it.

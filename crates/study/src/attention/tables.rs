@@ -201,7 +201,14 @@ pub fn answer(operands: &Operands, claim: &AttentionClaim, check: &AttentionChec
 fn cause_sentence(cause: &AttentionCause) -> String {
     let rows = counted(cause.rows as u64, "row");
     match &cause.fault {
-        Some(fault) => format!(" {}: this explains every element of {rows} that were tried.", fault.words),
+        Some(fault) => {
+            let region = cause.region.as_ref().map_or_else(String::new, |region| format!(", {region}"));
+            let right = match cause.right {
+                0 => String::new(),
+                right => format!(" with errors and of {} without", counted(right as u64, "row")),
+            };
+            format!(" {}{region}: this explains every element of {rows}{right} that were tried.", fault.words)
+        }
         None => format!(" No fault that was tried explains them in {rows}."),
     }
 }

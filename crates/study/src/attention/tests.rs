@@ -306,6 +306,41 @@ fn values_of_another_head_are_refused_and_named() {
 }
 
 #[test]
+fn a_named_fault_explains_right_rows_or_says_where_it_is() {
+    let format = find("bf16").unwrap();
+    let mut random = ChaCha8Rng::seed_from_u64(13);
+    let (queries, columns) = (48, 64);
+    let q = drawn(&mut random, format, 4, queries, columns);
+    let [k, v] = [(); 2].map(|()| drawn(&mut random, format, 2, 192, columns));
+    let kernel = Kernel::flash(columns, format);
+    let moved = Kernel { value_shift: 1, ..kernel.clone() };
+    let [right, wrong] =
+        [kernel.clone(), moved].map(|kernel| kernel.run(&mut random, [&q, &k, &v], &Mask::default(), format));
+    let size = queries * columns;
+    let swapped =
+        |heads: &Heads| Heads { values: [0, 2, 1, 3].map(|head| heads.head(head).to_vec()).concat(), ..heads.clone() };
+    let in_turn = swapped(&kernel.run(&mut random, [&swapped(&q), &k, &v], &Mask::default(), format));
+    let mixed = |is_wrong: &dyn Fn(usize) -> bool| {
+        let values = right.values.iter().zip(&wrong.values).enumerate();
+        Heads {
+            values: values.map(|(at, (right, wrong))| if is_wrong(at) { *wrong } else { *right }).collect(),
+            ..right.clone()
+        }
+    };
+    for (o, name, region) in [
+        (in_turn, "heads-in-turn", None),
+        (wrong.clone(), "values-of-another-head", None),
+        (mixed(&|at| at / size == 1), "values-of-another-head", Some("in head 1 alone")),
+        (mixed(&|at| at / size > 1), "values-of-another-head", Some("in heads 2..3 alone")),
+        (mixed(&|at| at % size < size / 2), "values-of-another-head", Some("in the rows with errors alone")),
+    ] {
+        let operands = Operands::new(q.clone(), k.clone(), v.clone(), o).unwrap();
+        let cause = check(&operands, &claim(columns, format, Mask::default()), &|_| ()).unwrap().cause.unwrap();
+        assert_eq!((cause.fault.map(|fault| fault.name), cause.region.as_deref()), (Some(name), region));
+    }
+}
+
+#[test]
 fn masks_of_files_and_windows_leave_out_the_same_keys_as_the_diagonal() {
     let format = find("bf16").unwrap();
     let mut random = ChaCha8Rng::seed_from_u64(5);

@@ -127,7 +127,7 @@ fn row(name: &str, capture: &Capture, recognised: &Recognised, refused: Option<S
     let open: Vec<String> = matches
         .decisions
         .iter()
-        .filter(|decision| !decision.is_decided())
+        .filter(|decision| decision.is_open())
         .map(|decision| decision.aspect.name().to_string())
         .collect();
     let plain = recognised.plain.confirmed.first().filter(|_| matches.confirmed.is_empty());

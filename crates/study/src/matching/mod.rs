@@ -132,8 +132,10 @@ impl Recognised {
 /// The fewest contradictions of the names with a schedule and an instruction of its arithmetic.
 fn contradictions(kernels: &KernelNames, schedules: &[MatchCandidate], k: usize) -> Result<Vec<Contradiction>> {
     let mut fewest: Option<Vec<Contradiction>> = None;
-    for MatchCandidate { arithmetic, schedule } in schedules.iter().filter(|_| kernels.is_known()) {
-        for SuspectedArithmetic { model, instruction, .. } in std::iter::once(&**arithmetic).chain(&arithmetic.alike) {
+    let named = schedules.iter().filter(|_| kernels.is_known());
+    let spelled = named.flat_map(|candidate| candidate.spellings().map(|schedule| (&*candidate.arithmetic, schedule)));
+    for (arithmetic, schedule) in spelled {
+        for SuspectedArithmetic { model, instruction, .. } in std::iter::once(arithmetic).chain(&arithmetic.alike) {
             let model = Model::load(model)?;
             let all: Vec<Contradiction> =
                 kernels.of_model(&model).chain(kernels.of_match(instruction, schedule, k)).collect();

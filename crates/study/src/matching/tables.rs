@@ -3,7 +3,7 @@
 use super::Recognised;
 use crate::{
     product::{
-        Factors, Matrix, PlainSum,
+        Factors, Matrix, PlainSum, Schedule,
         kernel::Contradiction,
         search::{self, Decision, Judged, MatchCandidate, Matches, Mixed, PlainMatches, apart::Apart},
     },
@@ -25,6 +25,8 @@ crate::rows! {
         alike: Vec<String> => hidden(),
         /// The schedule in a sentence.
         schedule: String => shown("schedule").essential(),
+        /// The place of the schedule whose sum this one spells in another way: no D tells them apart.
+        same_sum: Option<usize> => shown("same sum as").if_filled().essential(),
         /// The schedule as a file.
         schedule_file: String => hidden(),
         /// Computed elements that equal D.
@@ -57,6 +59,8 @@ crate::rows! {
         aspect: &'static str => shown("aspect").essential(),
         /// True if one value gives D.
         decided: bool => shown("decided").essential(),
+        /// True if the values are spellings of the same sums: no D decides the aspect.
+        spelling: bool => hidden(),
         /// Number of values that give D.
         count: usize => shown("values").essential(),
         /// The most usual value.
@@ -73,8 +77,19 @@ fn matches(matches: &Matches, apart: Option<&Apart>, k: usize, elements: usize) 
         ..matched(place, candidate, k, [elements - differing, differing])
     };
     let nearest = matches.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
-    let confirmed = matches.confirmed.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0));
-    let rows: Vec<MatchRow> = confirmed.chain(nearest).collect();
+    let mut rows: Vec<MatchRow> = Vec::new();
+    for (at, candidate) in matches.confirmed.iter().enumerate() {
+        let first = rows.len() + 1;
+        let spelled = |(other, schedule): (usize, &Schedule)| MatchRow {
+            place: first + other,
+            same_sum: (other > 0).then_some(first),
+            schedule: schedule.sentence(k),
+            schedule_file: schedule.to_toml(),
+            ..row(at, candidate, 0)
+        };
+        rows.extend(candidate.spellings().enumerate().map(spelled));
+    }
+    rows.extend(nearest);
     if !rows.is_empty() {
         return rows;
     }
@@ -104,6 +119,7 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
         instruction: candidate.schedule.instruction.name.clone(),
         alike: alike.iter().map(|arithmetic| format!("{} ({})", arithmetic.instruction, arithmetic.model)).collect(),
         schedule: candidate.schedule.sentence(k),
+        same_sum: None,
         schedule_file: candidate.schedule.to_toml(),
         equal,
         differing,
@@ -193,6 +209,7 @@ fn decisions(all: &[Decision]) -> Vec<DecisionRow> {
     let row = |decision: &Decision| DecisionRow {
         aspect: decision.aspect.name(),
         decided: decision.is_decided(),
+        spelling: decision.is_spelling(),
         count: decision.values.len(),
         usual: decision.values[0].clone(),
         values: decision.values.clone(),

@@ -193,7 +193,7 @@ impl Compiler<'_> {
     fn product_stage(&self, multiply: &Multiply) -> Option<Option<Stage>> {
         let Some(to) = &multiply.rounded else { return Some(None) };
         let (stage, product) = (self.stage(to)?, self.product_extent());
-        // Subnormal factors have leading bits below those of the normal ones.
+        // Products of subnormal factors have lower leading bits than the extent says.
         let (low, high) = (product.exponents.0 - product.fraction_bits, product.exponents.1);
         let is_exact = multiply.scaling == Scaling::None
             && to.zero == ZeroSign::Ieee

@@ -9,8 +9,8 @@ use crate::base::vectors::vectorised;
 
 /// Numbers to which this is added, up to 2^22, are rounded to integers.
 pub(super) const MAGIC: f32 = (3 << 22) as f32;
-/// Factor to a scale above that of a change: beyond the errors of quotients in f32.
-const BESIDE: f32 = 1.0 + 8.0 * f32::EPSILON;
+/// A scale times this lies above the scale, whatever the rounding errors of quotients in f32.
+const ABOVE: f32 = 1.0 + 8.0 * f32::EPSILON;
 
 /// Most elements of one sign.
 pub(super) const MOST: usize = 128;
@@ -65,7 +65,7 @@ impl Changes {
         let low = self.lowest.iter().enumerate().filter(move |(_, lowest)| **lowest <= limit);
         let lanes = low.flat_map(|(at, _)| (0..LANES).map(move |lane| (at, lane)));
         let lanes = lanes.filter(move |(at, lane)| self.least[*at][*lane] <= limit);
-        // Two changes that are not told apart have a scale between them.
+        // Rounding errors may exchange two close changes: the scale between them is a candidate as well.
         lanes.flat_map(|(at, lane)| [self.best[at][lane], self.scales[at * LANES + lane]])
     }
 }
@@ -73,7 +73,7 @@ impl Changes {
 vectorised! {
     /// Writes `low` and the scales up to `high` at which an element changes; returns their number.
     fn scales_of_changes(values: &[f32], low: f32, high: f32, most: f32, scales: &mut [f32]) -> usize {
-        let (inverse, least, mut written) = (BESIDE / low, 1.0 / high, 1);
+        let (inverse, least, mut written) = (ABOVE / low, 1.0 / high, 1);
         scales[0] = low;
         for value in values {
             let value = value.abs();
@@ -82,7 +82,7 @@ vectorised! {
             for at in (first..end).step_by(TOGETHER) {
                 let (to, halves) = (&mut scales[written + at - first..][..TOGETHER], &HALVES[at..at + TOGETHER]);
                 for lane in 0..TOGETHER {
-                    to[lane] = value * halves[lane] * BESIDE;
+                    to[lane] = value * halves[lane] * ABOVE;
                 }
             }
             written += end.saturating_sub(first);

@@ -307,12 +307,12 @@ impl Search {
         let (count, unit, first_normal) = (values.len(), block.unit, quantizer.format.scale.smallest_normal() as u32);
         let low = (amax - self.indistinct(*least, count).sqrt()) / most;
         let [normal, largest] = [first_normal, codes.count - 1].map(|code| self.factors[code as usize] * unit);
-        // Elements are not all zeros under the best scale, and scales next to those of the parabolas are near: these are from half of
-        // `low` up to `amax`.
+        // The search needs a best scale that leaves some element nonzero, and normal numbers for the scales next to it: those lie from
+        // half of `low` up to `amax`.
         if *least > 0.5 * all || f64::from(low) < 2.0 * normal || f64::from(amax) > largest {
             return None;
         }
-        // Many elements change under larger scales, few of which are any good.
+        // Large scales change many elements, and are seldom the best.
         let high = if most > MANY { HIGHER * low } else { f32::INFINITY };
         let mut bound = changes[0].find(values, [low, high], self.grid.limits(false));
         if codes.sign != 0 {

@@ -60,7 +60,7 @@ fn groups(candidates: &[MatchCandidate], factors: &Factors, d: &'static Format) 
     let nothing = Matrix::new(m, n, d, Codes::zeros(d, m * n));
     let mut known: Vec<Codes> = Vec::new();
     let mut groups = Vec::new();
-    for MatchCandidate { arithmetic, schedule } in candidates {
+    for MatchCandidate { arithmetic, schedule, .. } in candidates {
         interrupt::check()?;
         let sample = Sample::new(factors, &nothing, JUDGED, 0, schedule.scales.as_ref());
         let (schedule, operands) = (schedule.narrowed(), in_formats(&sample.factors, schedule)?);

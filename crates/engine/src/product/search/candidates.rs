@@ -76,7 +76,7 @@ impl Group {
         let Member { arithmetic, operands } = &self.members[member];
         let mut schedule = self.schedules[schedule].0.clone();
         (schedule.instruction, schedule.operands) = (arithmetic.instruction.clone(), *operands);
-        MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule }
+        MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule, same: Vec::new() }
     }
 }
 
@@ -204,7 +204,7 @@ fn scales_fit(factors: &Factors, i: &Instruction) -> bool {
 }
 
 /// True if a contradiction with the names of kernels rules a candidate out; no assumed one does.
-fn contradicted(mut all: impl Iterator<Item = Contradiction>) -> bool {
+pub(super) fn contradicted(mut all: impl Iterator<Item = Contradiction>) -> bool {
     all.any(|contradiction| !contradiction.assumed)
 }
 
@@ -426,7 +426,7 @@ fn promoted(schedule: &Schedule) -> bool {
 }
 
 /// The slabs, with the place of the short one.
-fn slabs(width: usize) -> Vec<(usize, Residue)> {
+pub(super) fn slabs(width: usize) -> Vec<(usize, Residue)> {
     let first = SLABS.into_iter().chain([width]).filter(|slab| slab.is_multiple_of(width));
     std::iter::once((width, Residue::Last)).chain(first.map(|slab| (slab, Residue::First))).collect()
 }
@@ -457,9 +457,6 @@ fn joined(schedule: &Schedule, several: bool, narrow: bool) -> Vec<Schedule> {
 fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)> {
     let width = plain.instruction.k;
     let multiple = |k: &usize| k.is_multiple_of(width);
-    if plain.order == KOrder::Descending {
-        return vec![(None, None)];
-    }
     let mut all = vec![(None, None)];
     if let Some(scales) = &plain.scales {
         // A promoted sum has one scale of A and one of B.

@@ -8,13 +8,15 @@ mod elements;
 mod judge;
 mod operands;
 mod plain;
+mod spellings;
 mod usual;
 mod words;
 
 use std::{collections::HashSet, sync::Arc};
 
 pub use candidates::{in_formats, is_block_count};
-pub use decision::{Decision, decisions};
+pub use decision::Decision;
+use decision::decisions;
 use elements::rank;
 pub use elements::{decides_nothing, error, few};
 pub use plain::{PlainMatches, find_plain};
@@ -22,8 +24,9 @@ pub use words::{answer, plain_answer, remarks, together};
 
 use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, kernel::KernelNames};
 use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
-use candidates::{Group, arithmetics, scale_blocks, suspected};
+use candidates::{Group, arithmetics, contradicted, scale_blocks, suspected};
 use judge::{Judge, Suspect, everyone};
+use spellings::Operations;
 
 /// Numbers of elements that candidates are judged on: every candidate, then the survivors, and so on.
 const STAGES: [usize; 4] = [4, 28, 96, 896];
@@ -75,8 +78,29 @@ pub struct SuspectedArithmetic {
 pub struct MatchCandidate {
     /// The arithmetic.
     pub arithmetic: Arc<SuspectedArithmetic>,
-    /// The schedule.
+    /// The schedule, in its most usual spelling.
     pub schedule: Schedule,
+    /// Other schedules with the same sum, the most usual first; none before D is computed.
+    pub same: Vec<Schedule>,
+}
+
+impl MatchCandidate {
+    /// The schedule, and those with the same sum.
+    pub fn spellings(&self) -> impl Iterator<Item = &Schedule> {
+        std::iter::once(&self.schedule).chain(&self.same)
+    }
+
+    /// The candidate with all spellings of its sum that the names of kernels allow.
+    fn spelled(mut self, suspects: &Suspects, k: usize) -> MatchCandidate {
+        let Suspects { kernels, turn, .. } = suspects;
+        let mut all = spellings::spellings(&self.schedule, *turn, k);
+        all.retain(|schedule| !contradicted(kernels.of_match(&self.arithmetic.instruction, schedule, k)));
+        if !all.is_empty() {
+            self.schedule = all.remove(0);
+            self.same = all;
+        }
+        self
+    }
 }
 
 /// Schedules that give D, or the nearest.
@@ -185,13 +209,24 @@ pub fn find(
         }
     }
     let in_full = in_full.min(agreeing.max(1));
+    let (operations, mut sums) = (Operations::default(), Vec::new());
     for suspect in left.iter().take(in_full) {
         interrupt::check()?;
         let candidate = candidate(&groups, suspect);
+        let sum = operations.sum(&candidate.schedule, factors.k());
+        let is_known = |(other, known): (&MatchCandidate, &usize)| {
+            *known == sum
+                && Arc::ptr_eq(&other.arithmetic, &candidate.arithmetic)
+                && other.schedule.operands == candidate.schedule.operands
+        };
+        if matches.confirmed.iter().zip(&sums).any(is_known) {
+            continue;
+        }
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
         let differences = Differences::between(&product_of(&candidate, factors)?, d)?;
         if differences.differing == 0 {
-            matches.confirmed.push(candidate);
+            sums.push(sum);
+            matches.confirmed.push(candidate.spelled(suspects, factors.k()));
         } else if matches.nearest.as_ref().is_none_or(|(_, other)| differences.differing < other.differing) {
             matches.nearest = Some((candidate, differences));
         }
@@ -199,7 +234,7 @@ pub fn find(
     let unchecked = left[..agreeing].iter().skip(in_full);
     matches.unchecked = unchecked.map(|suspect| candidate(&groups, suspect)).collect();
     if !matches.confirmed.is_empty() {
-        matches.decisions = decisions(matches.confirmed.iter().chain(&matches.unchecked), factors.k());
+        matches.decisions = decisions(matches, suspects, factors.k());
     }
     matches.judged.clear();
     if !matches.confirmed.is_empty() {

@@ -79,7 +79,7 @@ pub fn find_plain(
         return Ok(());
     }
     matches.unchecked = rest;
-    let all = matches.confirmed.iter().chain(&matches.unchecked).map(|sum| sum.aspects(k));
+    let all = matches.confirmed.iter().chain(&matches.unchecked).map(|sum| vec![sum.aspects(k)]);
     matches.decisions = of_aspects(all, &[Aspect::Accumulators, Aspect::Blocks]);
     Ok(())
 }

@@ -13,6 +13,8 @@ use crate::{
 static USUAL: LazyLock<Usual> =
     LazyLock::new(|| toml::from_str(shipped("usual").expect("a file of schedules/")).expect("a test reads the file"));
 
+/// Most k of a part that is more usually a promotion: no library cuts k into parts of a tile or two.
+pub(super) const SHORT_PART: usize = 128;
 /// Cost of an instruction that no pattern of its model names, beyond those that are named.
 const UNNAMED: usize = 3;
 /// Cost of each key that differs from a plain schedule.

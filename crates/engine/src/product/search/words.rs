@@ -1,6 +1,9 @@
 //! Results of a search for schedules, in sentences.
 
-use super::{super::places, Decision, MatchCandidate, Matches, Mixed, PlainMatches};
+use super::{
+    super::{Schedule, places},
+    Decision, MatchCandidate, Matches, Mixed, PlainMatches,
+};
 use crate::base::{named::Named, sentence};
 
 /// Two schedules that together give D, in a sentence.
@@ -23,7 +26,18 @@ const NAMED: usize = 3;
 /// The schedules that give D, and what D decides, in sentences; `None` if nothing was judged.
 pub fn answer(matches: &Matches, k: usize, elements: usize) -> Option<String> {
     let named = |candidate: &MatchCandidate| {
-        format!("{}, with the arithmetic of {}", candidate.schedule.sentence(k), candidate.arithmetic.model)
+        let MatchCandidate { arithmetic, schedule, same } = candidate;
+        let first = schedule.aspects(k);
+        let own = |other: &Schedule| {
+            let words = other.aspects(k).into_iter().filter(|words| !words.usual && !first.contains(words));
+            words.map(|words| words.words).collect::<Vec<_>>().join(", ")
+        };
+        let more = same.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!("; or in {more} more spellings") };
+        let same: Vec<String> = same.iter().take(NAMED).map(own).collect();
+        let same =
+            if same.is_empty() { String::new() } else { format!("; or, the same sum, {}{more}", same.join("; or ")) };
+        format!("{}, with the arithmetic of {}{same}", schedule.sentence(k), arithmetic.model)
     };
     let Matches { tried, confirmed, unchecked, nearest, judged, decisions, .. } = matches;
     Some(match (&confirmed[..], nearest, judged.first()) {
@@ -69,7 +83,9 @@ pub fn plain_answer(matches: &PlainMatches, k: usize) -> Option<String> {
 
 /// Decided and open aspects in sentences.
 fn decided(decisions: &[Decision]) -> String {
-    let (closed, open): (Vec<&Decision>, Vec<&Decision>) = decisions.iter().partition(|decision| decision.is_decided());
+    let closed: Vec<&Decision> = decisions.iter().filter(|decision| decision.is_decided()).collect();
+    let open: Vec<&Decision> = decisions.iter().filter(|decision| decision.is_open()).collect();
+    let spelled: Vec<&Decision> = decisions.iter().filter(|decision| decision.is_spelling()).collect();
     let values = |decision: &Decision| match decision.values.len() {
         count if count > NAMED => format!("{} ({count} values)", decision.aspect.meaning()),
         _ => format!("{} ({})", decision.aspect.meaning(), decision.values.join("; ")),
@@ -77,7 +93,7 @@ fn decided(decisions: &[Decision]) -> String {
     let listed = |decisions: &[&Decision], of: &dyn Fn(&Decision) -> String| {
         sentence::listed(&decisions.iter().map(|decision| of(decision)).collect::<Vec<_>>())
     };
-    match (&closed[..], &open[..]) {
+    let decided = match (&closed[..], &open[..]) {
         ([], []) => String::new(),
         ([], _) => format!("D is too small to decide {}.", listed(&open, &values)),
         (_, []) => format!("D decides: {}.", listed(&closed, &|decision| decision.values[0].clone())),
@@ -86,6 +102,13 @@ fn decided(decisions: &[Decision]) -> String {
             listed(&closed, &|decision| decision.values[0].clone()),
             listed(&open, &values)
         ),
+    };
+    match &spelled[..] {
+        [] => decided,
+        _ => {
+            let aspects = listed(&spelled, &|decision| decision.aspect.meaning().into());
+            format!("{decided} No D decides {aspects}: schedules that differ in them have the same sum.")
+        }
     }
 }
 

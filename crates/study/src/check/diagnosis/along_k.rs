@@ -17,6 +17,9 @@ use crate::{
 const MOST_ENDS: usize = 1 << 13;
 /// Errors by which ranges are found, at most.
 const MOST_ERRORS: usize = 64;
+/// Solutions of the equations of a line, at most, and the error over the bound that ends them.
+const TRIES: usize = 32;
+const WITHIN: f64 = 0.9;
 /// Blocks along k whose factors are solved for, at most.
 const MOST_BLOCKS: usize = 128;
 
@@ -263,32 +266,47 @@ pub(super) fn block_factors(elements: &Elements, cause: Cause) -> Result<Option<
         return Ok(None);
     }
     let terms = Terms::of(elements.schedule(), elements.factors.clone());
-    let solved = work::map(0..lines, |line| {
-        interrupt::check()?;
-        let equations = (0..others).map(|other| {
-            let (row, column) = if is_a { (line, other) } else { (other, line) };
-            let parts = (0..count).map(|at| terms.sum(row, column, at * block..k.min((at + 1) * block)));
-            (parts.collect::<Vec<f64>>(), elements.values[row * columns + column] - terms.added(row, column))
-        });
-        Ok::<_, Error>(least_squares(count, equations))
-    })?;
+    let solved = |bounds: &[f64]| {
+        work::map(0..lines, |line| {
+            interrupt::check()?;
+            // An element without a bound is 0: its products are.
+            let places = (0..others).map(|other| if is_a { (line, other) } else { (other, line) });
+            let bounded = places.filter(|(row, column)| bounds[row * columns + column] > 0.0);
+            let equations = bounded.map(|(row, column)| {
+                let at = row * columns + column;
+                let parts = (0..count).map(|at| terms.sum(row, column, at * block..k.min((at + 1) * block)));
+                let scaled = parts.map(|part| part / bounds[at]).collect::<Vec<f64>>();
+                (scaled, (elements.values[at] - terms.added(row, column)) / bounds[at])
+            });
+            Ok::<_, Error>(within_one(count, &equations.collect::<Vec<_>>()))
+        })
+    };
+    let mut bounds: Vec<f64> = elements.claimed.iter().map(|claimed| claimed.bound).collect();
     let mut factors = (f64::INFINITY, f64::NEG_INFINITY);
-    let fit = elements.changed(|_, changed| {
-        let scales = if is_a { &mut changed.scale_a } else { &mut changed.scale_b };
-        let Some(scales) = scales else { return false };
-        solved.iter().enumerate().all(|(line, solution)| {
-            let Some(solution) = solution else { return false };
-            solution.iter().enumerate().all(|(at, factor)| {
+    let mut fit = None;
+    // The bounds are at first those of the claimed product, then those of the factors that they gave.
+    for _ in 0..2 {
+        let mut changed = elements.factors.clone();
+        let Some(scales) = (if is_a { &mut changed.scale_a } else { &mut changed.scale_b }) else { return Ok(None) };
+        factors = (f64::INFINITY, f64::NEG_INFINITY);
+        for (line, solution) in solved(&bounds)?.into_iter().enumerate() {
+            let Some(solution) = solution else { return Ok(None) };
+            for (at, factor) in solution.into_iter().enumerate() {
                 let (row, column) = if is_a { (line, at) } else { (at, line) };
                 let old = scales.value(row, column);
-                let Some(code) = code(scales.format, old * factor) else { return false };
+                let Some(code) = code(scales.format, old * factor) else { return Ok(None) };
                 scales.codes.set(row * scales.columns + column, code);
                 let factor = scales.value(row, column) / old;
                 factors = (factors.0.min(factor), factors.1.max(factor));
-                true
-            })
-        })
-    })?;
+            }
+        }
+        fit = elements.fit_of(elements.schedule(), &changed, Sums::at)?;
+        if fit.is_some() {
+            break;
+        }
+        let sums = elements.sums(elements.schedule(), &changed)?;
+        bounds = (0..bounds.len()).map(|at| sums.at(at).bound).collect();
+    }
     let side = if is_a { "A" } else { "B" };
     let words = format!(
         "one factor multiplies the scale of each block of {side} ({:.6} to {:.6} times the given scale)",
@@ -297,13 +315,35 @@ pub(super) fn block_factors(elements: &Elements, cause: Cause) -> Result<Option<
     Ok(elements.named(cause, (lines * count) as f64 * MOST_EVIDENCE, words, fit))
 }
 
-/// The numbers that solve some equations best; `None` where they are not determined.
-fn least_squares(count: usize, equations: impl Iterator<Item = (Vec<f64>, f64)>) -> Option<Vec<f64>> {
+/// Numbers that leave each equation an error of at most 1, or the last that were tried.
+///
+/// Least squares, in which equations with large errors then weigh more (Lawson's algorithm for the smallest largest error).
+fn within_one(count: usize, equations: &[(Vec<f64>, f64)]) -> Option<Vec<f64>> {
+    let mut weights = vec![1.0; equations.len()];
+    let mut solution = least_squares(count, equations, &weights)?;
+    for _ in 0..TRIES {
+        let errors: Vec<f64> = equations
+            .iter()
+            .map(|(parts, sum)| (parts.iter().zip(&solution).map(|(x, y)| x * y).sum::<f64>() - sum).abs())
+            .collect();
+        let largest = errors.iter().copied().fold(0.0, f64::max);
+        if largest <= WITHIN {
+            break;
+        }
+        weights.iter_mut().zip(&errors).for_each(|(weight, error)| *weight *= error / largest);
+        let Some(next) = least_squares(count, equations, &weights) else { break };
+        solution = next;
+    }
+    Some(solution)
+}
+
+/// The numbers that solve weighted equations best; `None` where they are not determined.
+fn least_squares(count: usize, equations: &[(Vec<f64>, f64)], weights: &[f64]) -> Option<Vec<f64>> {
     // Rows of the normal equations, the right side last.
     let mut normal = vec![vec![0.0; count + 1]; count];
-    for (parts, sum) in equations {
-        for (row, x) in normal.iter_mut().zip(&parts) {
-            row.iter_mut().zip(parts.iter().chain([&sum])).for_each(|(cell, y)| *cell += x * y);
+    for ((parts, sum), weight) in equations.iter().zip(weights) {
+        for (row, x) in normal.iter_mut().zip(parts) {
+            row.iter_mut().zip(parts.iter().chain([sum])).for_each(|(cell, y)| *cell += weight * x * y);
         }
     }
     for pivot in 0..count {

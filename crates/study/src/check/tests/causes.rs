@@ -249,6 +249,24 @@ fn faults_of_scales_alpha_c_and_a_bias_are_named() {
 }
 
 #[test]
+fn factors_of_blocks_are_named_where_d_is_rounded_to_a_narrow_format() {
+    let mut schedule = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
+    schedule.promote = Some(128);
+    schedule.scales = Some(ScaleBlocks { a: [1, 128], b: [128, 128], multiply: ScaleUse::Rounded });
+    schedule.output.format = format::find("bf16").unwrap();
+    for seed in [51, 52, 53] {
+        let factors = factors(&schedule, ProductShape { m: 20, n: 48, k: 512 }, seed, 3);
+        let right = of_schedule("hopper", schedule.clone(), factors);
+        let d = right.product(|_, factors| {
+            let scales = factors.scale_a.clone().unwrap();
+            let factor = |row: usize, block: usize| 0.9 + ((row * 5 + block * 3) % 7) as f64 / 35.0;
+            factors.scale_a = Some(with_values(&scales, |row, block| scales.value(row, block) * factor(row, block)));
+        });
+        assert_eq!(right.cause(&d), Some(Cause::BlockFactorsOfA), "{seed}");
+    }
+}
+
+#[test]
 fn the_k_that_are_missing_are_named() {
     for (k, missing) in [(300, 263..300), (512, 448..512), (512, 100..116), (1000, 992..1000), (2000, 1937..2000)] {
         let right = plain(ProductShape { m: 20, n: 24, k }, 31);
