@@ -1,7 +1,7 @@
-//! Searches of several instructions side by side, which ask one device.
+//! Jobs side by side, which ask one device.
 //!
-//! Each search has a thread. A device that has an equal for another thread is asked there; any other one is asked by this thread, one
-//! question after the other. The outcome of a search does not depend on the others.
+//! A device that has an equal for another thread is asked there; any other one is asked by this thread, one question after the other.
+//! The outcome of a job does not depend on the others.
 
 use std::{
     sync::{
@@ -9,10 +9,9 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread::{self, Builder},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use super::{Identification, Plan, identify};
 use crate::{
     Error, Result,
     base::{error::Interruption, interrupt, threads},
@@ -20,19 +19,19 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// How often this thread looks for an interruption while no search asks.
+/// How often this thread looks for an interruption while no job asks.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A question of a search to the device of the other thread.
+/// A question of a job to the device of the other thread.
 enum Question {
     Prepare(Instruction, Sender<Result<Execution>>),
     Execute { instruction: Instruction, rows: usize, columns: usize, tiles: Box<Tiles>, answer: Sender<Result<Codes>> },
 }
 
-/// The device as a search sees it.
+/// The device as a job sees it.
 struct SharedDevice<'a> {
     identity: Identity,
-    /// Its equal for the thread of the search, if it has one.
+    /// Its equal for the thread of the job, if it has one.
     equal: Option<Box<dyn Device + Send>>,
     questions: Sender<Question>,
     /// The interruption that the other thread has seen.
@@ -85,64 +84,60 @@ impl Device for SharedDevice<'_> {
     }
 }
 
-/// The outcome of a search, and its seconds.
-type TimedOutcome = (Result<Identification>, f64);
-
-fn timed(device: &mut dyn Device, instruction: &Instruction, plan: &Plan) -> TimedOutcome {
-    let start = Instant::now();
-    (identify(device, instruction, plan.clone()), start.elapsed().as_secs_f64())
-}
-
-/// Works out how the device computes each instruction, by its plan.
-/// The outcomes are in the order of the searches.
-pub(super) fn searched(device: &mut dyn Device, searches: &[(&Instruction, Plan)]) -> Vec<TimedOutcome> {
-    if let [(instruction, plan)] = searches {
-        return vec![timed(device, instruction, plan)];
+/// Does each job with a device: the one given, or as good as that one.
+/// The outcomes are in the order of the jobs; one is missing if its thread has ended early.
+pub(super) fn each<J: Send, R: Send>(
+    device: &mut dyn Device,
+    jobs: Vec<J>,
+    work: impl Fn(&mut dyn Device, J) -> R + Sync,
+) -> Vec<Option<R>> {
+    if jobs.len() < 2 {
+        return jobs.into_iter().map(|job| Some(work(device, job))).collect();
     }
     let (questions, asked) = channel();
     let interrupted = Mutex::new(None);
     let identity = device.identity().clone();
-    let next = Mutex::new(0..searches.len());
-    let outcomes: Vec<Mutex<Option<TimedOutcome>>> = searches.iter().map(|_| Mutex::new(None)).collect();
+    let count = jobs.len();
+    let outcomes: Vec<Mutex<Option<R>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let next = Mutex::new(jobs.into_iter().zip(&outcomes));
+    let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let keep = |outcome: &Mutex<Option<R>>, done| {
+        *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+    };
     thread::scope(|scope| {
         let mut started = 0;
-        for _ in 0..threads::count().min(searches.len()) {
+        for _ in 0..threads::count().min(count) {
             let equal = device.for_thread();
             let (identity, questions) = (identity.clone(), questions.clone());
             let mut shared = SharedDevice { identity, equal, questions, interrupted: &interrupted };
-            let (next, outcomes) = (&next, &outcomes);
-            let search = move || {
-                loop {
-                    let Some(at) = next.lock().unwrap_or_else(PoisonError::into_inner).next() else { return };
-                    let (instruction, plan) = &searches[at];
-                    let outcome = timed(&mut shared, instruction, plan);
-                    *outcomes[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            let (take, keep, work) = (&take, &keep, &work);
+            let job = move || {
+                while let Some((job, outcome)) = take() {
+                    keep(outcome, work(&mut shared, job));
                 }
             };
             // Where the number of threads is limited, those that start do all the work.
-            started += usize::from(Builder::new().spawn_scoped(scope, search).is_ok());
+            started += usize::from(Builder::new().spawn_scoped(scope, job).is_ok());
         }
         drop(questions);
-        match started {
-            0 => searches.iter().zip(&outcomes).for_each(|((instruction, plan), outcome)| {
-                let searched = timed(device, instruction, plan);
-                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(searched);
-            }),
-            _ => answer(device, &asked, &interrupted),
+        if started > 0 {
+            answer(device, &asked, &interrupted);
+        }
+        while let Some((job, outcome)) = take() {
+            keep(outcome, work(device, job));
         }
     });
-    let gone = || (Err(Error::device(format!("{}: a search ended without a result", identity.name))), 0.0);
-    let outcome = |slot: Mutex<Option<TimedOutcome>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-    outcomes.into_iter().map(|slot| outcome(slot).unwrap_or_else(gone)).collect()
+    drop(next);
+    outcomes.into_iter().map(|outcome| outcome.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
-/// Answers the questions of searches until the last one ends.
+/// Answers the questions of jobs until the last one ends.
 fn answer(device: &mut dyn Device, asked: &Receiver<Question>, interrupted: &Mutex<Option<Interruption>>) {
     loop {
         if let Some(by) = interrupt::pending() {
             interrupted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(by);
         }
-        // A search that has ended wants no answer.
+        // A job that has ended wants no answer.
         match asked.recv_timeout(LOOK) {
             Ok(Question::Prepare(instruction, answer)) => drop(answer.send(device.prepare(&instruction))),
             Ok(Question::Execute { instruction, rows, columns, tiles, answer }) => {

@@ -4,6 +4,7 @@
 
 use std::{
     collections::{HashSet, VecDeque},
+    iter,
     thread::available_parallelism,
     time::{Duration, Instant},
 };
@@ -13,8 +14,8 @@ use super::{
     confirm::KEPT,
     evidence,
     file::{evidence_of, model_file},
-    go_on, identify_recording, likeness, reduced,
-    side_by_side::searched,
+    go_on, identify, identify_recording, likeness, reduced,
+    side_by_side::each,
     tables,
 };
 use crate::{
@@ -187,6 +188,22 @@ impl Finding {
         Ok(if asks { reduced(&self.identification, tested, &self.evidence) } else { Vec::new() })
     }
 
+    /// Judges a compared finding with further questions to the device.
+    /// True if an answer refutes the rule that agreed, so that the search may go on.
+    fn judge_by(&mut self, device: &mut dyn Device, request: &Request) -> bool {
+        let reduced = self.judge().unwrap_or_else(|error| {
+            self.stopped.get_or_insert(error);
+            Vec::new()
+        });
+        // A held-out run without differences leaves the tiles that were kept for explaining them.
+        let tiles = request.limits.tiles;
+        let left = |tiles: u64| tiles.saturating_sub(self.identification.executions) / KEPT;
+        let most = tiles.map_or(u64::MAX, left);
+        let agreed = self.agrees();
+        self.ask_again(device, reduced, most, request.seed);
+        agreed && self.stopped.is_none() && tiles.is_none() && self.identification.misses > 0
+    }
+
     /// Asks the device for the reduced inputs, then where the rules that give every answer differ.
     /// At most `most` tiles are asked.
     fn ask_again(&mut self, device: &mut dyn Device, reduced: Vec<Refuting>, most: u64, seed: u64) {
@@ -279,6 +296,31 @@ pub struct Session<'a> {
     rules: Vec<Rule>,
 }
 
+/// Findings that are not complete yet.
+#[derive(Default)]
+struct Queue {
+    /// Findings that wait for their held-out runs.
+    found: VecDeque<Finding>,
+    /// Findings that wait to be judged.
+    compared: Vec<Finding>,
+}
+
+/// Work that needs no other one, but a device to ask.
+enum Job<'i> {
+    /// Search for the arithmetic of an instruction.
+    Search(&'i Instruction, Plan),
+    /// Judge a compared finding.
+    Judge(Finding),
+}
+
+/// The outcome of a job.
+enum Done {
+    /// What a search has found, and its seconds.
+    Searched(Result<Box<Identification>>, f64),
+    /// A judged finding; whether an answer refutes its rule.
+    Judged(Box<Finding>, bool),
+}
+
 impl<'a> Session<'a> {
     /// A session with a device; `watch` gets the progress.
     pub fn new(device: &'a mut dyn Device, request: &'a Request, watch: &'a mut dyn FnMut(Progress)) -> Session<'a> {
@@ -295,15 +337,12 @@ impl<'a> Session<'a> {
         if let Some(preparation) = self.device.preparation() {
             preparation.announce(instructions);
         }
-        // While the kernels of one held-out run are compiled, the next instructions are searched.
-        let ahead = if is_gpu(self.device) { available_parallelism().map_or(1, usize::from) } else { 0 };
-        let mut waiting = VecDeque::new();
-        let outcome = self.all(instructions, ahead, &mut waiting, study);
-        // Findings that wait for their held-out run are kept, although nothing confirms them any more.
+        let mut queue = Queue::default();
+        let outcome = self.all(instructions, &mut queue, study);
+        // Findings that are not judged yet are kept, although nothing confirms them any more.
+        let left = queue.found.into_iter().chain(queue.compared);
         study.findings.extend(
-            waiting
-                .into_iter()
-                .map(|finding: Finding| Finding { stopped: finding.stopped.or(outcome.clone().err()), ..finding }),
+            left.map(|finding| Finding { stopped: finding.stopped.or(outcome.clone().err()), ..finding }),
         );
         let place =
             |finding: &Finding| instructions.iter().position(|i| i.name == finding.identification.instruction.name);
@@ -314,21 +353,26 @@ impl<'a> Session<'a> {
         outcome
     }
 
-    fn all(
-        &mut self,
-        instructions: &[Instruction],
-        ahead: usize,
-        waiting: &mut VecDeque<Finding>,
-        study: &mut Study,
-    ) -> Result<()> {
-        for wave in self.waves(instructions) {
-            self.search(&wave, waiting, study)?;
-            while waiting.len() > ahead {
-                self.confirm_first(waiting, study)?;
+    fn all(&mut self, instructions: &[Instruction], queue: &mut Queue, study: &mut Study) -> Result<()> {
+        // While the kernels of one held-out run are compiled, the next instructions are searched.
+        let ahead = if is_gpu(self.device) { available_parallelism().map_or(1, usize::from) } else { 0 };
+        let (waves, has_threads) = (self.waves(instructions), self.has_threads());
+        for wave in waves.iter().map(|wave| &wave[..]).chain(iter::repeat(&[][..])) {
+            if wave.is_empty() && queue.found.is_empty() && queue.compared.is_empty() {
+                break;
             }
-        }
-        while !waiting.is_empty() {
-            self.confirm_first(waiting, study)?;
+            self.search_and_judge(wave, queue, study)?;
+            let ahead = if wave.is_empty() { queue.found.len().saturating_sub(WAVE) } else { ahead };
+            while queue.found.len() > ahead {
+                let Some(mut finding) = queue.found.pop_front() else { break };
+                if let Err(error) = self.compared(&mut finding) {
+                    finding.stopped.get_or_insert(error);
+                }
+                queue.compared.push(finding);
+            }
+            if !has_threads {
+                self.search_and_judge(&[], queue, study)?;
+            }
         }
         Ok(())
     }
@@ -338,7 +382,7 @@ impl<'a> Session<'a> {
     /// The rules of a wave are tried first in the next ones. So one instruction is alone, and the first one of each family and combination of
     /// formats comes before the rest.
     fn waves<'i>(&self, instructions: &'i [Instruction]) -> Vec<Vec<&'i Instruction>> {
-        if !is_gpu(self.device) && self.device.for_thread().is_none() {
+        if !self.has_threads() {
             return instructions.iter().map(|instruction| vec![instruction]).collect();
         }
         let mut seen = HashSet::new();
@@ -350,41 +394,61 @@ impl<'a> Session<'a> {
         [waves(alone), waves(others), waves(&rest)].concat()
     }
 
-    /// Searches for the arithmetics of a wave of instructions. The findings wait for their held-out runs.
-    fn search(&mut self, wave: &[&Instruction], waiting: &mut VecDeque<Finding>, study: &mut Study) -> Result<()> {
+    /// True if the device can be asked by several threads.
+    fn has_threads(&self) -> bool {
+        is_gpu(self.device) || self.device.for_thread().is_some()
+    }
+
+    /// Searches for the arithmetics of a wave of instructions, and judges the findings that have been compared.
+    /// What is found waits for its held-out run.
+    fn search_and_judge(&mut self, wave: &[&Instruction], queue: &mut Queue, study: &mut Study) -> Result<()> {
         wave.iter().for_each(|instruction| (self.watch)(Progress::Searching(instruction)));
-        let searches: Vec<(&Instruction, Plan)> = wave.iter().map(|instruction| (*instruction, self.plan())).collect();
+        let judgements = queue.compared.drain(..).map(Job::Judge);
+        let jobs = judgements.chain(wave.iter().map(|instruction| Job::Search(instruction, self.plan()))).collect();
+        let request = self.request;
+        let work = |device: &mut dyn Device, job| match job {
+            Job::Judge(mut finding) => {
+                let is_refuted = finding.judge_by(device, request);
+                Done::Judged(Box::new(finding), is_refuted)
+            }
+            Job::Search(instruction, plan) => {
+                let start = Instant::now();
+                Done::Searched(identify(device, instruction, plan).map(Box::new), start.elapsed().as_secs_f64())
+            }
+        };
         let mut stopped = Ok(());
-        for (outcome, seconds) in searched(self.device, &searches) {
-            match outcome {
-                Err(error) if self.request.skip_lacking && error.is_unavailable() => study.lacking.push(error),
-                Err(error) => stopped = stopped.and(Err(error)),
-                Ok(identification) => {
-                    let finding = Finding::new(
-                        identification,
-                        self.request.nans,
-                        seconds,
-                        source(self.device.identity(), &self.request.date),
-                    );
+        for done in each(self.device, jobs, work) {
+            let outcome = match done {
+                None => {
+                    let name = &self.device.identity().name;
+                    Err(Error::device(format!("{name}: a search ended without a result")))
+                }
+                Some(Done::Judged(finding, is_refuted)) => {
+                    let finding = self.settled(*finding, is_refuted);
+                    let outcome = finding.stopped.clone().map_or(Ok(()), Err);
+                    study.findings.push(finding);
+                    outcome
+                }
+                Some(Done::Searched(Err(error), _)) if self.request.skip_lacking && error.is_unavailable() => {
+                    study.lacking.push(error);
+                    Ok(())
+                }
+                Some(Done::Searched(Err(error), _)) => Err(error),
+                Some(Done::Searched(Ok(identification), seconds)) => {
+                    let source = source(self.device.identity(), &self.request.date);
+                    let finding = Finding::new(*identification, self.request.nans, seconds, source);
                     if finding.identification.misses == 0 {
                         self.rules.extend(finding.identification.rule.clone());
                     }
                     self.announce(&finding.identification);
-                    stopped = stopped.and(finding.stopped.clone().map_or(Ok(()), Err));
-                    waiting.push_back(finding);
+                    let outcome = finding.stopped.clone().map_or(Ok(()), Err);
+                    queue.found.push_back(finding);
+                    outcome
                 }
-            }
+            };
+            stopped = stopped.and(outcome);
         }
         stopped
-    }
-
-    /// Holds the first waiting finding against the device.
-    fn confirm_first(&mut self, waiting: &mut VecDeque<Finding>, study: &mut Study) -> Result<()> {
-        let Some(finding) = waiting.pop_front() else { return Ok(()) };
-        let finding = self.confirmed(finding);
-        let stopped = finding.stopped.clone();
-        study.findings.push(finding);
-        stopped.map_or(Ok(()), Err)
     }
 
     /// Lets the device prepare for the held-out run of a rule that was found.
@@ -405,30 +469,16 @@ impl<'a> Session<'a> {
         Plan { seed, budget: limits.search, time: limits.search_time, catalogue, found_rules, withheld, work: WORK }
     }
 
-    /// Compares the rule of a finding with the device, and works out what decided its lines.
-    /// If an answer to that refutes the rule, the search goes on.
-    fn confirmed(&mut self, mut finding: Finding) -> Finding {
-        for again in 0.. {
-            let reduced = match self.compared(&mut finding).and_then(|()| finding.judge()) {
-                Ok(reduced) => reduced,
-                Err(error) => {
-                    finding.stopped.get_or_insert(error);
-                    Vec::new()
-                }
-            };
-            // A held-out run without differences leaves the tiles that were kept for explaining them.
-            let left = |tiles: u64| tiles.saturating_sub(finding.identification.executions) / KEPT;
-            let most = self.request.limits.tiles.map_or(u64::MAX, left);
-            let agreed = finding.agrees();
-            finding.ask_again(self.device, reduced, most, self.request.seed);
-            let goes_on = agreed && finding.stopped.is_none() && self.request.limits.tiles.is_none();
-            if !goes_on || finding.identification.misses == 0 || again == SEARCHES_AGAIN {
+    /// If an answer has refuted the rule of a judged finding, the search goes on.
+    fn settled(&mut self, mut finding: Finding, mut is_refuted: bool) -> Finding {
+        for _ in 0..SEARCHES_AGAIN {
+            if !is_refuted {
                 break;
             }
-            if let Err(error) = self.search_on(&mut finding, &[]) {
-                finding.stopped = Some(error);
-                break;
+            if let Err(error) = self.search_on(&mut finding, &[]).and_then(|()| self.compared(&mut finding)) {
+                finding.stopped.get_or_insert(error);
             }
+            is_refuted = finding.judge_by(self.device, self.request);
         }
         finding
     }
