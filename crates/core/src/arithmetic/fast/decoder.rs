@@ -74,6 +74,8 @@ pub(super) struct NumberDecoder {
     pub(super) fraction_bits: u32,
     /// Precision of significands.
     pub(super) precision: u32,
+    /// Low bits that are never set in the format that numbers are converted to, and that significands lack.
+    pub(super) clear_bits: u32,
     /// Smallest exponent of the format that numbers are converted to.
     unpacked_emin: Option<i32>,
     emax: i32,
@@ -91,11 +93,14 @@ impl NumberDecoder {
                 .then(|| NumberDecoder { integer: Some((32 - format.bits, signed)), ..NumberDecoder::default() });
         }
         let f = supported(format)?;
-        let unpacked = unpack.map(supported);
-        let unpacked = match unpacked {
-            Some(wider) => Some(wider?),
+        let wider = match unpack {
+            Some(wider) => Some(wider.float().filter(|f| has_small_numbers(f))?),
             None => None,
         };
+        // The wider format has every number of the narrower one: of its bits, only some are ever set.
+        let quantum = f.emin() - f.trailing_bits as i32;
+        let unpacked_emin = wider.map(|wider| wider.emin().max(quantum));
+        let fraction_bits = unpacked_emin.map_or(0, |emin| (emin - quantum) as u32).max(f.trailing_bits);
         let sign_mask = if f.signed { 1 << (format.bits - 1) } else { 0 };
         let magnitude_mask = (1u64 << (format.bits - u32::from(f.signed))) as u32;
         let magnitude_mask = magnitude_mask.wrapping_sub(1);
@@ -112,7 +117,6 @@ impl NumberDecoder {
             Specials::None => (0, 0, 1, u32::MAX),
             Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity => return None,
         };
-        let wide = unpacked.unwrap_or(f);
         Some(NumberDecoder {
             integer: None,
             padding_bits: f.padding_bits,
@@ -127,9 +131,10 @@ impl NumberDecoder {
             infinity,
             subnormal_mask: if subnormals == Subnormals::Keep { u32::MAX } else { 0 },
             unsigned_subnormals: if subnormals == Subnormals::PositiveZero { TRUE } else { 0 },
-            fraction_bits: wide.trailing_bits,
-            precision: wide.precision(),
-            unpacked_emin: unpacked.map(Float::emin),
+            fraction_bits,
+            precision: fraction_bits + 1,
+            clear_bits: wider.map_or(0, |wider| wider.trailing_bits - fraction_bits),
+            unpacked_emin,
             emax: f.emax(),
         })
     }
@@ -222,5 +227,9 @@ vectorised! {
 
 /// Record of a format that the kernel supports.
 pub(super) fn supported(format: &Format) -> Option<&Float> {
-    format.float().filter(|f| format.bits <= 32 && f.subnormals && f.zeros != Zeros::None)
+    format.float().filter(|f| format.bits <= 32 && has_small_numbers(f))
+}
+
+fn has_small_numbers(float: &Float) -> bool {
+    float.subnormals && float.zeros != Zeros::None
 }

@@ -87,8 +87,10 @@ impl FastKernel {
         let values = floating.takes_values().then(|| [&a, &b].map(|factor| factor.fraction_bits as i32 + scale_bits));
         let unmasked = factors.iter().all(|factors| factors.a == u64::MAX && factors.b == u64::MAX);
         let masks = (!unmasked).then(|| {
-            let of = |mask: fn(&Factors) -> u64| factors.iter().map(|factors| mask(factors) as u32).collect::<Vec<_>>();
-            [of(|factors| factors.a), of(|factors| factors.b)]
+            let of = |mask: fn(&Factors) -> u64, decoder: &NumberDecoder| {
+                factors.iter().map(|factors| (mask(factors) >> decoder.clear_bits) as u32).collect::<Vec<_>>()
+            };
+            [of(|factors| factors.a, &a), of(|factors| factors.b, &b)]
         });
         let direct = (floating.takes_only_values() && masks.is_none() && scales.is_none()).then(|| {
             let decoders = [ValueDecoder::new(i.a, &program.unpack[0])?, ValueDecoder::new(i.b, &program.unpack[1])?];

@@ -145,10 +145,13 @@ impl FastArithmetic {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::{FastArithmetic, Scratch};
     use crate::{
-        arithmetic::{Model, Program},
+        arithmetic::{ElementaryOperation, Model, Program},
         base::vectors::{FORCED, Vectors},
+        format,
         inputs::stream,
         isa::{self, Instruction},
         machine::amount,
@@ -217,6 +220,54 @@ mod tests {
                     let codes: Vec<u64> = (0..count).map(|tile| d.get(tile)).collect();
                     assert_eq!(codes, expected, "{name}, {count} tiles");
                 }
+            }
+        }
+    }
+
+    /// Operands and c as numbers of wider formats, also with factors that lack low bits.
+    #[test]
+    fn numbers_of_wider_formats_give_the_results_of_the_reference() {
+        for (name, wider, wider_c) in [
+            ("mma.m16n8k16.f32.f16.f16.f32", Some("f32"), Some("f64")),
+            ("mma.m16n8k16.f32.f16.f16.f32", Some("f64"), None),
+            ("mma.m16n8k16.f32.bf16.bf16.f32", Some("f64"), Some("f64")),
+            ("mma.m16n8k8.f16.f16.f16.f16", Some("tf32"), Some("f32")),
+            ("mma.m16n8k32.f32.e4m3.e5m2.f32", Some("bf16"), None),
+            ("mma.m16n8k32.f32.e4m3.e5m2.f32", Some("f64"), Some("f64")),
+            ("wgmma.m64n8k32.f32.e4m3.e4m3", None, Some("f64")),
+            ("wgmma.m64n8k32.f16.e5m2.e5m2", Some("f64"), Some("f64")),
+        ] {
+            let i = Instruction { m: 2, n: 8, ..isa::find(name).unwrap() };
+            let hopper = Model::load("hopper").unwrap();
+            let mut program = hopper.evaluator(&i).unwrap().program().clone();
+            let [wider, wider_c] = [wider, wider_c].map(|name| name.map(|name| format::find(name).unwrap()));
+            program.unpack[0].wider = wider.or(program.unpack[0].wider);
+            program.unpack[1].wider = program.unpack[0].wider;
+            program.unpack[2].wider = wider_c;
+            let precision = wider.and_then(|format| format.float()).map_or(0, |float| float.precision());
+            for lacking in [0, precision.saturating_sub(2)] {
+                for step in &mut program.steps {
+                    if let ElementaryOperation::Multiply(multiply) = &mut step.operation {
+                        multiply.factors.iter_mut().for_each(|factors| factors.a = u64::MAX << lacking);
+                    }
+                }
+                let fast = FastArithmetic::new(&program).expect("a program that the fast evaluator has");
+                let tiles = stream::tiles(&i, 1, 0, amount(60, 2000));
+                let left = Cell::new(0);
+                for tile in 0..tiles.count {
+                    let dot = |at: usize| program.dot(&tiles.case(&i, tile, at / i.n, at % i.n));
+                    let expected: Vec<u8> =
+                        (0..i.m * i.n).flat_map(|at| dot(at).to_le_bytes()[..i.d.bytes()].to_vec()).collect();
+                    let mut d = vec![0; expected.len()];
+                    let reference = |at| {
+                        left.set(left.get() + 1);
+                        dot(at)
+                    };
+                    fast.tile(&tiles, tile, &mut Scratch::default(), &mut d, reference);
+                    assert!(d == expected, "{name} with {wider:?} and {wider_c:?} without {lacking} bits, tile {tile}");
+                }
+                let all = tiles.count * i.m * i.n;
+                assert!(left.get() * 8 < all, "{name}: {} of {all} elements without a result", left.get());
             }
         }
     }

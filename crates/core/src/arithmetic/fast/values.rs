@@ -14,7 +14,7 @@ use super::{
 use crate::{
     arithmetic::{Subnormals, Unpack},
     base::vectors::vectorised,
-    format::{Float, Format, Specials},
+    format::{Format, Specials},
 };
 
 /// Conversion of codes to binary32, for a format that it holds.
@@ -43,7 +43,8 @@ impl ValueDecoder {
     /// `None` unless the format's normals are normal in binary32, and its zeros and subnormals signed.
     pub(super) fn new(format: &Format, unpack: &Unpack) -> Option<ValueDecoder> {
         let f = supported(format).filter(|f| f.signed && f.trailing_bits <= TRAILING)?;
-        let emin = unpack.wider.and_then(Format::float).map_or(f.emin(), Float::emin);
+        let quantum = f.emin() - f.trailing_bits as i32;
+        let emin = unpack.wider.and_then(Format::float).map_or(f.emin(), |wider| wider.emin().max(quantum));
         let exponents = emin.min(f.emin()) >= f32::MIN_EXP - 1 && f.emax() < f32::MAX_EXP;
         if !exponents || unpack.subnormals == Subnormals::PositiveZero {
             return None;
