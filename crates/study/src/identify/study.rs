@@ -341,9 +341,9 @@ impl<'a> Session<'a> {
         let outcome = self.all(instructions, &mut queue, study);
         // Findings that are not judged yet are kept, although nothing confirms them any more.
         let left = queue.found.into_iter().chain(queue.compared);
-        study.findings.extend(
-            left.map(|finding| Finding { stopped: finding.stopped.or(outcome.clone().err()), ..finding }),
-        );
+        study
+            .findings
+            .extend(left.map(|finding| Finding { stopped: finding.stopped.or(outcome.clone().err()), ..finding }));
         let place =
             |finding: &Finding| instructions.iter().position(|i| i.name == finding.identification.instruction.name);
         study.findings.sort_by_cached_key(place);
