@@ -37,9 +37,10 @@ const SEARCHED: u64 = 20_000;
 const GPU_CASES: u64 = 10_000_000_000;
 /// Held-out cases by default, for any other device.
 const OTHER_CASES: u64 = 10_000_000;
-/// Largest number of instructions that are searched side by side.
-/// A constant, so that no result depends on the cores.
-const WAVE: usize = 8;
+/// Largest numbers of instructions that are searched side by side: the first ones of their kinds, and the others, whose rules are mostly
+/// known by then. They are constants, so that no result depends on the cores.
+const WAVE: usize = 16;
+const LATER_WAVE: usize = 48;
 /// Largest number of searches after the first, each begun by held-out cases that differ.
 const SEARCHES_AGAIN: usize = 4;
 /// Number of held-out cases added to searches from which on no further search begins.
@@ -389,9 +390,9 @@ impl<'a> Session<'a> {
         let kind = |i: &Instruction| (i.family().to_string(), [i.a.name, i.b.name, i.c.name, i.d.name], i.is_sparse());
         let (first, rest): (Vec<_>, Vec<_>) =
             instructions.iter().partition(|instruction| seen.insert(kind(instruction)));
-        let waves = |all: &[&'i Instruction]| all.chunks(WAVE).map(<[&Instruction]>::to_vec).collect::<Vec<_>>();
+        let waves = |all: &[&'i Instruction], length| -> Vec<_> { all.chunks(length).map(<[_]>::to_vec).collect() };
         let (alone, others) = first.split_at(first.len().min(1));
-        [waves(alone), waves(others), waves(&rest)].concat()
+        [waves(alone, 1), waves(others, WAVE), waves(&rest, LATER_WAVE)].concat()
     }
 
     /// True if the device can be asked by several threads.
