@@ -55,15 +55,14 @@ impl Tested {
 /// Says how many other rules give every answer, and by which keys; `None` if none does.
 pub fn others(survivors: &[Survivor]) -> Option<String> {
     let keys: BTreeSet<&str> = survivors.iter().flat_map(|one| &one.changes).map(|change| &change.key[..]).collect();
-    let count = match survivors.len() {
-        0 => return None,
-        1 => "One other rule gives".into(),
-        count => format!("{count} other rules give"),
+    let (count, have) = match (survivors.len(), keys.len()) {
+        (0, _) => return None,
+        (1, 1) => ("One other rule gives".into(), "it has another value"),
+        (1, _) => ("One other rule gives".into(), "it has other values"),
+        (count, _) => (format!("{count} other rules give"), "they have other values"),
     };
     let keys = listed(&keys.into_iter().map(String::from).collect::<Vec<_>>());
-    Some(format!(
-        "{count} every answer, and no operands were found on which they differ; they have other values of {keys}."
-    ))
+    Some(format!("{count} every answer, and no operands were found that show a difference; {have} of {keys}."))
 }
 
 /// The rules with another value that only a search tries, of measured keys, which give all answers.
