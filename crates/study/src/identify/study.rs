@@ -364,14 +364,17 @@ impl<'a> Session<'a> {
             }
             self.search_and_judge(wave, queue, study)?;
             let ahead = if wave.is_empty() { queue.found.len().saturating_sub(WAVE) } else { ahead };
-            while queue.found.len() > ahead {
+            let mut is_over = false;
+            while queue.found.len() > ahead && !is_over {
                 let Some(mut finding) = queue.found.pop_front() else { break };
                 if let Err(error) = self.compared(&mut finding) {
                     finding.stopped.get_or_insert(error);
                 }
+                is_over = finding.stopped.is_some();
                 queue.compared.push(finding);
             }
-            if !has_threads {
+            // Nothing is searched after a failure, and with one thread nothing before the judgement.
+            if !has_threads || is_over {
                 self.search_and_judge(&[], queue, study)?;
             }
         }
