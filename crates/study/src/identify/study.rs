@@ -37,9 +37,10 @@ const SEARCHED: u64 = 20_000;
 const GPU_CASES: u64 = 10_000_000_000;
 /// Held-out cases by default, for any other device.
 const OTHER_CASES: u64 = 10_000_000;
-/// Largest numbers of instructions that are searched side by side: the first ones of their kinds, and the others, whose rules are mostly
-/// known by then. They are constants, so that no result depends on the cores.
+/// Largest number of instructions that are searched side by side, each the first of its kind.
+/// A constant, so that no result depends on the cores.
 const WAVE: usize = 16;
+/// Largest number of others that are searched side by side; their rules are mostly known by then.
 const LATER_WAVE: usize = 48;
 /// Largest number of searches after the first, each begun by held-out cases that differ.
 const SEARCHES_AGAIN: usize = 4;
@@ -316,7 +317,7 @@ enum Job<'i> {
 
 /// The outcome of a job.
 enum Done {
-    /// What a search has found, and its seconds.
+    /// The outcome of a search, and its seconds.
     Searched(Result<Box<Identification>>, f64),
     /// A judged finding; whether an answer refutes its rule.
     Judged(Box<Finding>, bool),
@@ -403,7 +404,7 @@ impl<'a> Session<'a> {
         is_gpu(self.device) || self.device.for_thread().is_some()
     }
 
-    /// Searches for the arithmetics of a wave of instructions, and judges the findings that have been compared.
+    /// Searches for the arithmetics of a wave of instructions, and judges the compared findings.
     /// What is found waits for its held-out run.
     fn search_and_judge(&mut self, wave: &[&Instruction], queue: &mut Queue, study: &mut Study) -> Result<()> {
         wave.iter().for_each(|instruction| (self.watch)(Progress::Searching(instruction)));
