@@ -312,7 +312,7 @@ enum Job<'i> {
     /// Search for the arithmetic of an instruction.
     Search(&'i Instruction, Plan),
     /// Judge a compared finding.
-    Judge(Finding),
+    Judge(Box<Finding>),
 }
 
 /// The outcome of a job.
@@ -408,13 +408,13 @@ impl<'a> Session<'a> {
     /// What is found waits for its held-out run.
     fn search_and_judge(&mut self, wave: &[&Instruction], queue: &mut Queue, study: &mut Study) -> Result<()> {
         wave.iter().for_each(|instruction| (self.watch)(Progress::Searching(instruction)));
-        let judgements = queue.compared.drain(..).map(Job::Judge);
+        let judgements = queue.compared.drain(..).map(|finding| Job::Judge(Box::new(finding)));
         let jobs = judgements.chain(wave.iter().map(|instruction| Job::Search(instruction, self.plan()))).collect();
         let request = self.request;
         let work = |device: &mut dyn Device, job| match job {
             Job::Judge(mut finding) => {
                 let is_refuted = finding.judge_by(device, request);
-                Done::Judged(Box::new(finding), is_refuted)
+                Done::Judged(finding, is_refuted)
             }
             Job::Search(instruction, plan) => {
                 let start = Instant::now();
