@@ -18,8 +18,6 @@ use crate::{
 /// Outputs of the first batch, which refutes most changes, and of the largest.
 const FIRST_BATCH: u64 = 1 << 8;
 const LARGEST_BATCH: u64 = 1 << 15;
-/// Outputs that are compared with a neighbour although a proof says that none refutes it.
-const PROVED: u64 = 1 << 12;
 
 /// Data that can refute a change.
 pub struct RefutingData {
@@ -28,6 +26,8 @@ pub struct RefutingData {
     /// Instruction with the size of its tiles.
     part: Instruction,
     data: Data,
+    /// True if changes that are proved unobservable are not compared.
+    trusts_proofs: bool,
 }
 
 enum Data {
@@ -53,14 +53,21 @@ impl RefutingData {
     /// Makes data of a recording.
     pub fn recorded(name: &str, trace: Trace) -> RefutingData {
         let part = Instruction { m: trace.m, n: trace.n, ..trace.instruction.clone() };
-        RefutingData { name: name.into(), part, data: Data::Trace(Box::new(trace)) }
+        RefutingData { name: name.into(), part, data: Data::Trace(Box::new(trace)), trusts_proofs: false }
     }
 
     /// Makes data of `cases` cases of the verification stream, rounded up to whole tiles.
     pub fn stream(instruction: &Instruction, seed: u64, cases: u64) -> RefutingData {
         let tiles = cases.div_ceil((instruction.m * instruction.n) as u64);
         let data = Data::Stream { sequence: Sequence::Random { seed }, tiles };
-        RefutingData { name: format!("{instruction}, seed {seed}"), part: instruction.clone(), data }
+        let name = format!("{instruction}, seed {seed}");
+        RefutingData { name, part: instruction.clone(), data, trusts_proofs: false }
+    }
+
+    /// The same data, which no change meets that is proved unobservable.
+    #[must_use]
+    pub fn trusting_proofs(self) -> RefutingData {
+        RefutingData { trusts_proofs: true, ..self }
     }
 
     /// The instruction with the size of its tiles.
@@ -295,10 +302,9 @@ fn compare(
         let (tiles, recorded) = source.batch(from, to);
         let expected = recorded.unwrap_or_else(|| truth.execute(&tiles));
         // Neighbours are run even if a proof says that they cannot be refuted: that tests the proof.
-        let is_enough = before >= PROVED;
         let standing = |candidate: &&mut Candidate| {
-            let is_done = is_enough || candidate.changes.iter().any(|change| change.ranged);
-            candidate.place.is_none() && !(candidate.proof.is_some() && is_done)
+            let is_trusted = source.trusts_proofs || candidate.changes.iter().any(|change| change.ranged);
+            candidate.place.is_none() && !(candidate.proof.is_some() && is_trusted)
         };
         parallel::each(candidates.iter_mut().filter(standing), |candidate| {
             let Some(evaluator) = &candidate.evaluators[number] else { return };

@@ -98,9 +98,8 @@ impl NumberDecoder {
             None => None,
         };
         // The wider format has every number of the narrower one: of its bits, only some are ever set.
-        let quantum = f.emin() - f.trailing_bits as i32;
-        let unpacked_emin = wider.map(|wider| wider.emin().max(quantum));
-        let fraction_bits = unpacked_emin.map_or(0, |emin| (emin - quantum) as u32).max(f.trailing_bits);
+        let unpacked_emin = wider.map(|wider| emin_as(f, wider));
+        let fraction_bits = unpacked_emin.map_or(0, |emin| (emin - quantum(f)) as u32).max(f.trailing_bits);
         let sign_mask = if f.signed { 1 << (format.bits - 1) } else { 0 };
         let magnitude_mask = (1u64 << (format.bits - u32::from(f.signed))) as u32;
         let magnitude_mask = magnitude_mask.wrapping_sub(1);
@@ -232,4 +231,14 @@ pub(super) fn supported(format: &Format) -> Option<&Float> {
 
 fn has_small_numbers(float: &Float) -> bool {
     float.subnormals && float.zeros != Zeros::None
+}
+
+/// Exponent of the smallest number.
+fn quantum(float: &Float) -> i32 {
+    float.emin() - float.trailing_bits as i32
+}
+
+/// Smallest exponent of numbers of a format as numbers of a wider one.
+pub(super) fn emin_as(float: &Float, wider: &Float) -> i32 {
+    wider.emin().max(quantum(float))
 }

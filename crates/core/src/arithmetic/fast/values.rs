@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::{
     across::FactorWords,
     codes::HALF,
-    decoder::supported,
+    decoder::{emin_as, supported},
     elements::{Elements, put, resize},
     narrow::FactorRange,
     number::ZERO,
@@ -43,8 +43,7 @@ impl ValueDecoder {
     /// `None` unless the format's normals are normal in binary32, and its zeros and subnormals signed.
     pub(super) fn new(format: &Format, unpack: &Unpack) -> Option<ValueDecoder> {
         let f = supported(format).filter(|f| f.signed && f.trailing_bits <= TRAILING)?;
-        let quantum = f.emin() - f.trailing_bits as i32;
-        let emin = unpack.wider.and_then(Format::float).map_or(f.emin(), |wider| wider.emin().max(quantum));
+        let emin = unpack.wider.and_then(Format::float).map_or(f.emin(), |wider| emin_as(f, wider));
         let exponents = emin.min(f.emin()) >= f32::MIN_EXP - 1 && f.emax() < f32::MAX_EXP;
         if !exponents || unpack.subnormals == Subnormals::PositiveZero {
             return None;
