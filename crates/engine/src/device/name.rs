@@ -11,7 +11,7 @@ pub enum DeviceName {
     Cpu,
     /// `cuda:N`: a GPU by its number, from 0.
     Cuda(usize),
-    /// `cuda:all`: every GPU of this machine.
+    /// `cuda:all` or `cuda:*`: every GPU of this machine.
     AllGpus,
     /// `cublaslt:N`: NVIDIA's library for matrix products on a GPU; `cublaslt` means the first.
     CublasLt(usize),
@@ -71,7 +71,7 @@ impl From<&str> for DeviceName {
         let known = match text.split_once(':') {
             None if text == "cpu" => Some(DeviceName::Cpu),
             None if text == "cublaslt" => Some(DeviceName::CublasLt(0)),
-            Some(("cuda", "all")) => Some(DeviceName::AllGpus),
+            Some(("cuda", "all" | "*")) => Some(DeviceName::AllGpus),
             Some(("cuda", number)) => number.parse().ok().map(DeviceName::Cuda),
             Some(("cublaslt", number)) => number.parse().ok().map(DeviceName::CublasLt),
             Some(("model", model)) if !model.is_empty() => Some(DeviceName::Model(model.into())),
@@ -119,6 +119,7 @@ mod tests {
             assert!(!matches!(name, DeviceName::Other(_)) && name.to_string() == text, "{name:?}");
         }
         assert_eq!(DeviceName::from("cublaslt"), DeviceName::CublasLt(0));
+        assert_eq!(DeviceName::from("cuda:*"), DeviceName::AllGpus);
         for text in ["", "cuda:-1", "cublaslt2", "cublas", "model:", "trace:", "NVIDIA A100-SXM4-80GB"] {
             assert_eq!(DeviceName::from(text), DeviceName::Other(text.into()));
         }
